@@ -1,0 +1,34 @@
+"""The one kind of error a user can cause, and the sentence that names the nearest right word.
+
+    WeftError            what was given, what is allowed, where: printed as it is, exit code 2
+      Interrupted        the user stopped a run; what was saved is named, exit code 130
+
+Everything else that escapes is a bug of ours and keeps its traceback.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class WeftError(ValueError):
+    """A mistake in what was given to weft, said in words that help to mend it."""
+
+    exit_code = 2
+
+
+class Interrupted(WeftError):
+    """The user stopped a run in the middle."""
+
+    exit_code = 130
+
+
+def unknown(kind: str, given: str, known: Iterable[str]) -> str:
+    """One sentence for a name that does not exist: the nearest right one and all that do.
+
+    >>> unknown("plan", "transfomer-base", ["transformer-base", "transformer-big"])
+    "there is no plan 'transfomer-base'. Did you mean 'transformer-base'? Known: transformer-base, transformer-big."
+    """
+    names = sorted(known)
+    near = get_close_matches(given, names, n=1, cutoff=0.5)
+    guess = f" Did you mean {near[0]!r}?" if near else ""
+    return f"there is no {kind} {given!r}.{guess} Known: {', '.join(names)}."
