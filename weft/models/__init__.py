@@ -1,0 +1,1 @@
+"""Whole models. They receive parts and never ask which ones they hold."""

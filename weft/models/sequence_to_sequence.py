@@ -1,0 +1,63 @@
+"""Encoder and decoder: source → memory → target, one token after the other (arXiv:1706.03762, figure 1)."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from weft.parts.call import Call, Memory, State, Watch
+from weft.parts.ends import Entrance
+from weft.parts.heads import LinearHead, Loss
+
+# The first ids of every vocabulary.
+PAD, START, END = 0, 1, 2
+
+
+class Batch(NamedTuple):
+    """Pairs of sentences as ids, filled up on the right with PAD; both sides end in END."""
+
+    source: Tensor  # (B, S)
+    target: Tensor  # (B, T)
+
+
+class SequenceToSequence(nn.Module):
+    """encode: ids (B, S) → Memory.   decode: ids (B, T) and Memory → hidden (B, T, D).   head: hidden → words."""
+
+    def __init__(self, source: Entrance, encoder: nn.Module, target: Entrance, decoder: nn.Module, head: LinearHead):
+        super().__init__()
+        self.source = source
+        self.encoder = encoder
+        self.target = target
+        self.decoder = decoder
+        self.head = head
+
+    @property
+    def limits(self) -> tuple[int | None, int | None]:
+        """The longest source and target that the positions know, in tokens; None: any length."""
+        return self.source.position.limit, self.target.position.limit
+
+    def encode(self, source: Tensor, watch: Watch | None = None) -> Memory:
+        keep = source != PAD
+        return Memory(self.encoder(self.source(source), Call(keep=keep, watch=watch, place="encoder")), keep)
+
+    def decode(
+        self,
+        tokens: Tensor,
+        memory: Memory,
+        positions: Tensor | None = None,
+        state: State | None = None,
+        watch: Watch | None = None,
+    ) -> Tensor:
+        """All positions at once, or with a state only the new ones.
+
+        There is nothing to `keep`: padding stands on the right, where no real position of a causal decoder looks.
+        """
+        call = Call(positions=positions, memory=memory, state=state, watch=watch, place="decoder")
+        return self.decoder(self.target(tokens, positions), call)  # type: ignore[no-any-return]
+
+    def forward(self, batch: Batch) -> Loss:
+        """The loss of each target token, given the source and the target tokens before it."""
+        shifted = torch.nn.functional.pad(batch.target[:, :-1], (1, 0), value=START)  # (B, T)
+        hidden = self.decode(shifted, self.encode(batch.source))  # (B, T, D)
+        real = batch.target != PAD
+        return self.head.loss(hidden[real], batch.target[real])

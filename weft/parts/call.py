@@ -1,0 +1,88 @@
+"""What a forward pass may know, and what a run of the decoder remembers.
+
+`Call` is the one object handed through stacks, layers and parts; `Memory` is what an encoder returns; `State` is what a
+decoder keeps between steps; `Watch` is whoever looks inside while it happens.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What the encoder made of a batch of sources."""
+
+    output: Tensor  # (B, S, D)
+    keep: Tensor  # (B, S) True where there is a token
+
+    def select(self, sentences: Tensor) -> "Memory":
+        return Memory(self.output[sentences], self.keep[sentences])
+
+
+class Watch(Protocol):
+    """Someone looking inside. With no watcher nobody pays for what is seen."""
+
+    def see(self, place: str, name: str, value: Tensor) -> None:
+        """Receive a value, such as attention weights (B, H, T, S)."""
+
+    def change(self, place: str, name: str, value: Tensor) -> Tensor:
+        """Return the value to go on with; the same tensor to leave it as it is."""
+
+
+class State:
+    """What one run of the decoder remembers, keyed by place.
+
+    Two kinds of entry. `append`ed ones belong to a hypothesis: they grow by a step at a time and `select` moves them when
+    hypotheses are reordered. `once` entries belong to a sentence: they are made on first use, shared by all hypotheses of
+    the sentence and never copied for them.
+    """
+
+    def __init__(self) -> None:
+        self.hypotheses: dict[str, Tensor] = {}
+        self.sentences: dict[str, Tensor] = {}
+
+    def append(self, name: str, new: Tensor, dim: int) -> Tensor:
+        """Everything remembered under this name, the newest last."""
+        past = self.hypotheses.get(name)
+        whole = new if past is None else torch.cat((past, new), dim)
+        self.hypotheses[name] = whole
+        return whole
+
+    def once(self, name: str, make: Callable[[], Tensor]) -> Tensor:
+        if name not in self.sentences:
+            self.sentences[name] = make()
+        return self.sentences[name]
+
+    def select(self, rows: Tensor) -> None:
+        """Row i of every hypothesis entry becomes what row `rows[i]` was."""
+        for name, value in self.hypotheses.items():
+            self.hypotheses[name] = value.index_select(0, rows)
+
+    def retain(self, sentences: Tensor) -> None:
+        """Keep only these sentences' entries, in this order."""
+        for name, value in self.sentences.items():
+            self.sentences[name] = value.index_select(0, sentences)
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a forward pass may know. A test holds this list of fields: it stays this small."""
+
+    keep: Tensor | None = None  # (B, T) True where there is a token; None: everywhere
+    positions: Tensor | None = None  # (B, T); None: 0, 1, 2 …
+    memory: Memory | None = None
+    state: State | None = None
+    watch: Watch | None = None
+    place: str = ""  # where we are, as a path: "decoder.3.cross"
+
+    def at(self, name: str) -> "Call":
+        """The same call, one step further down the path."""
+        return replace(self, place=f"{self.place}.{name}" if self.place else name)
+
+    def within(self) -> "Call":
+        """The same call without the encoder's memory: for whoever looks at its own sequence only."""
+        return self if self.memory is None else replace(self, memory=None)

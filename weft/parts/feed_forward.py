@@ -1,0 +1,32 @@
+"""Feed-forward layers: the same small network on each position, because attention alone only re-averages.
+
+    FFN(x) = max(0, x W₁ + b₁) W₂ + b₂                                                     arXiv:1706.03762, eq. 2
+    GLU(x) = (σ(x W) ⊙ x V) W₂                                                   Shazeer 2020, arXiv:2002.05202
+
+Both are one formula: activations of parallel projections, multiplied, projected back.
+"""
+
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+
+from weft.parts.call import Call
+from weft.parts.dropout import Dropout
+
+
+class Product(nn.Module):
+    """(a₁(x W₁) ⊙ a₂(x W₂) ⊙ …) W_out: one activation is the MLP, two are the gated linear units."""
+
+    def __init__(self, width: int, hidden: int, activations: Sequence[nn.Module], dropout: float = 0.0):
+        super().__init__()
+        self.activations = nn.ModuleList(activations)
+        self.project = nn.Linear(width, hidden * len(self.activations))
+        self.dropout = Dropout(dropout)
+        self.out = nn.Linear(hidden, width)
+
+    def forward(self, x: Tensor, call: Call) -> Tensor:
+        first, *others = self.project(x).chunk(len(self.activations), -1)  # (B, T, hidden) each
+        hidden = self.activations[0](first)
+        for activation, other in zip(list(self.activations)[1:], others, strict=True):
+            hidden = hidden * activation(other)
+        return self.out(self.dropout(hidden))  # type: ignore[no-any-return]  # (B, T, D)

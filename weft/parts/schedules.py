@@ -1,0 +1,28 @@
+"""Learning rates over the steps of a training, as a fraction of the peak. Step 1 is the first."""
+
+import math
+from collections.abc import Callable
+
+Schedule = Callable[[int], float]
+
+
+def inverse_sqrt(steps: int, *, warmup: int = 4000) -> Schedule:
+    """Linear up to the peak, then ∝ 1/√step (arXiv:1706.03762, eq. 3)"""
+    return lambda step: min(step / warmup, math.sqrt(warmup / step)) if warmup else 1 / math.sqrt(step)
+
+
+def cosine(steps: int, *, warmup: int = 1000, floor: float = 0.0) -> Schedule:
+    """Linear up to the peak, then half a cosine down to the floor at the last step (arXiv:1608.03983)"""
+
+    def rate(step: int) -> float:
+        if step < warmup:
+            return step / warmup
+        done = min(1.0, (step - warmup) / max(1, steps - warmup))
+        return floor + (1 - floor) * (1 + math.cos(math.pi * done)) / 2
+
+    return rate
+
+
+def constant(steps: int, *, warmup: int = 0) -> Schedule:
+    """Linear up to the peak, then level"""
+    return lambda step: min(1.0, step / warmup) if warmup else 1.0

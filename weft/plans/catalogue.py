@@ -1,0 +1,68 @@
+"""A catalogue per slot: one visible dictionary from name to maker.
+
+It is the only dispatch in the package, and the one list that help, documentation, contract tests and the "did you mean"
+sentence are all made from. A maker is a class or a function: what it is *given* comes first, the *options* that a plan
+may set are keyword-only or have a default, and a default is written there and nowhere else.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, TypeVar
+
+from weft.errors import WeftError, unknown
+from weft.plans.part import Part
+
+Made = TypeVar("Made")
+_SIMPLE: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), str: (str,)}
+
+
+class Catalogue(Generic[Made]):
+    def __init__(self, slot: str, given: tuple[str, ...], makers: Mapping[str, Callable[..., Made]]):
+        self.slot = slot
+        self.given = given  # names of the arguments that the assembler supplies
+        self.makers = dict(makers)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.makers)
+
+    def about(self, name: str) -> str:
+        """One line on a part, from its maker."""
+        lines = (inspect.getdoc(self.makers[name]) or "").strip().splitlines()
+        return lines[0].rstrip(".") if lines else ""
+
+    def options(self, name: str) -> dict[str, inspect.Parameter]:
+        """What a plan may set."""
+        parameters = list(inspect.signature(self.makers[name]).parameters.values())[len(self.given) :]
+        return {p.name: p for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
+
+    def problems(self, part: Part, where: str) -> list[str]:
+        """Everything that is wrong with a choice, in words."""
+        if part.name not in self.makers:
+            return [f"{where}: {unknown(self.slot, part.name, self.makers)}"]
+        found = []
+        options = self.options(part.name)
+        for key, value in part.options.items():
+            if key not in options:
+                allowed = unknown(f"option of {self.slot} {part.name!r} named", key, options)
+                found.append(f"{where}: {allowed if options else f'{self.slot} {part.name!r} has no options.'}")
+            elif (wanted := _plain_type(options[key])) and not _fits(value, wanted, options[key]):
+                found.append(f"{where}.{key}: {wanted.__name__} is wanted, not {value!r}.")
+        return found
+
+    def build(self, part: Part, *given: Any) -> Made:
+        assert len(given) == len(self.given), f"{self.slot} is given {self.given}"
+        if wrong := self.problems(part, self.slot):
+            raise WeftError("\n".join(wrong))
+        return self.makers[part.name](*given, **part.options)
+
+
+def _plain_type(option: inspect.Parameter) -> type | None:
+    """int, float or str, where the annotation is one of them or one of them and None."""
+    kinds = [kind for kind in _SIMPLE if option.annotation in (kind, kind | None)]
+    return kinds[0] if kinds else None
+
+
+def _fits(value: Any, wanted: type, option: inspect.Parameter) -> bool:
+    if value is None:
+        return option.default is None
+    return isinstance(value, _SIMPLE[wanted]) and not isinstance(value, bool)

@@ -1,0 +1,203 @@
+"""A plan is plain data: which part stands in each slot, and only the options that differ.
+
+Frozen dataclasses, readable and writable as YAML. A run folder carries the plan it was built from, and a model can always
+be rebuilt from it. The defaults here are those of the 2017 paper's base model.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import yaml
+
+from weft.errors import WeftError, unknown
+from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.plans.part import Part
+
+Slot = Part | tuple[Part, ...]  # several parts are dealt to the layers in turn
+
+
+@dataclass(frozen=True)
+class Encoder:
+    layers: int = 6
+    dropout: float = 0.1  # on each sub-layer's output and on the embedding sum
+    mixer: Slot = Part("attention")
+    feed_forward: Slot = Part("mlp")
+    norm: Slot = Part("layer")
+    join: Slot = Part("add")
+    wiring: Slot = Part("post")
+    stack: Part = Part("plain")
+
+
+@dataclass(frozen=True)
+class Decoder(Encoder):
+    cross: Slot = Part("attention")  # the mixer that looks at the encoder
+
+
+@dataclass(frozen=True)
+class Ends:
+    vocabulary: int = 37_000  # subwords, of both languages together
+    embedding: Part = Part("scaled")
+    position: Part = Part("sinusoid")
+    head: Part = Part("tied", {"smoothing": 0.1})
+    sharing: str = "joint"  # source and target embeddings are one matrix (joint) or two (separate)
+
+
+@dataclass(frozen=True)
+class Training:
+    steps: int = 100_000  # optimiser steps
+    batch_tokens: int = 25_000  # a batch has at most this many places, padding included, on its longer side
+    accumulate: int = 1  # batches in one optimiser step
+    rate: float = 7e-4  # Adam's learning rate at its peak
+    schedule: Part = Part("inverse-sqrt")
+    beta1: float = 0.9
+    beta2: float = 0.98
+    epsilon: float = 1e-9
+    weight_decay: float = 0.0
+    clip: float = 1.0  # largest norm of the gradient; 0: any
+    bpe_dropout: float = 0.0  # how often a merge is left out while training (arXiv:1910.13267)
+    longest: int = 200  # pairs with more tokens than this on a side are left out of training, and counted
+    validate_every: int = 1000  # steps; a checkpoint is written each time
+    patience: int = 0  # validations without a better one before training stops; 0: never
+    best_by: str = "bleu"  # what makes a checkpoint the better one: bleu or loss
+    average: str = "last"  # which checkpoints make the model in the end: last or best
+    average_of: int = 5  # and how many
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    name: str = "unnamed"
+    about: str = ""
+    width: int = 512
+    encoder: Encoder = field(default_factory=Encoder)
+    decoder: Decoder = field(default_factory=Decoder)
+    ends: Ends = field(default_factory=Ends)
+    init: Part = Part("xavier")
+    training: Training = field(default_factory=Training)
+
+    def with_settings(self, settings: Mapping[str, Any] | Iterable[str]) -> "Plan":
+        """A plan with some settings replaced: {"encoder.layers": 4} or ["encoder.layers=4"].
+
+        A key is a path. A first word that stands in several sections (`dropout`, `feed_forward`) sets all of them.
+        """
+        plan, wrong = self, []
+        pairs = settings.items() if isinstance(settings, Mapping) else map(_key_and_value, settings)
+        for key, value in pairs:
+            try:
+                for path in _paths(self, key):
+                    plan = _replaced(plan, path, value, key)
+            except WeftError as error:
+                wrong.append(str(error))
+        if wrong:
+            raise WeftError("\n".join(wrong))
+        return plan
+
+    def plain(self) -> dict[str, Any]:
+        """As nested dictionaries, the way YAML has it."""
+        return _plain(self)  # type: ignore[no-any-return]
+
+    def write(self, file: Path) -> None:
+        file.write_text(yaml.safe_dump(self.plain(), sort_keys=False, allow_unicode=True), encoding="utf-8")
+
+    @classmethod
+    def from_plain(cls, data: Any, where: str) -> "Plan":
+        """From nested dictionaries; whatever is not said has its default. All problems in one report."""
+        if not isinstance(data, dict):
+            raise WeftError(f"{where}: a plan is a mapping of sections, not {type(data).__name__}.")
+        settings = dict(_leaves(data))
+        try:
+            return cls().with_settings(settings)
+        except WeftError as error:
+            raise WeftError(f"{where}:\n{error}") from None
+
+    def build(self, vocabulary: int | None = None) -> SequenceToSequence:
+        """The model, initialised; `vocabulary` where it turned out other than planned."""
+        from weft.plans.assemble import assemble  # it needs Plan
+
+        return assemble(self if vocabulary is None else self.with_settings({"ends.vocabulary": vocabulary}))
+
+
+def _key_and_value(setting: str) -> tuple[str, Any]:
+    key, equals, value = setting.partition("=")
+    if not equals:
+        raise WeftError(f"a setting is key=value, not {setting!r}.")
+    try:
+        return key.strip(), yaml.safe_load(value) if value.strip() else ""
+    except yaml.YAMLError:
+        raise WeftError(f"{key}: {value!r} is not a value that YAML can read.") from None
+
+
+def _sections(plan: Plan) -> dict[str, Any]:
+    return {f.name: getattr(plan, f.name) for f in fields(plan) if is_dataclass(getattr(plan, f.name))}
+
+
+def _names(thing: Any) -> list[str]:
+    return [f.name for f in fields(thing)]
+
+
+def _paths(plan: Plan, key: str) -> list[list[str]]:
+    """Where a key points to: one path, or one in each section that knows its first word."""
+    words = key.replace("-", "_").split(".")
+    if words[0] in _names(plan) and not isinstance(getattr(plan, words[0]), Part | str | int):
+        if len(words) > 1:
+            return [words]
+        raise WeftError(f"{key} is a section; set one of {', '.join(f'{key}.{n}' for n in _names(getattr(plan, key)))}.")
+    if words[0] in _names(plan):
+        return [words]
+    places = [[section, *words] for section, thing in _sections(plan).items() if words[0] in _names(thing)]
+    if not places:
+        every = [*_names(plan), *(name for thing in _sections(plan).values() for name in _names(thing))]
+        raise WeftError(unknown("setting", words[0], set(every)))
+    return places
+
+
+def _replaced(thing: Any, path: list[str], value: Any, key: str) -> Any:
+    """A copy of `thing` with the value at the end of the path."""
+    name, *rest = path
+    if isinstance(thing, tuple):
+        return tuple(_replaced(part, path, value, key) for part in thing)
+    if isinstance(thing, Part):
+        inner = thing.options.get(name)
+        return thing.with_option(name, _replaced(Part.read(inner, key), rest, value, key).plain() if rest else value)
+    if name not in _names(thing):
+        raise WeftError(f"{key}: {unknown('setting', name, _names(thing))}")
+    old = getattr(thing, name)
+    return replace(thing, **{name: _replaced(old, rest, value, key) if rest else _read(old, value, key)})
+
+
+def _read(old: Any, value: Any, key: str) -> Any:
+    """A new value for a field, of the kind the old one is."""
+    if isinstance(old, Part | tuple):
+        return tuple(Part.read(v, key) for v in value) if isinstance(value, list) else Part.read(value, key)
+    if isinstance(old, float) and isinstance(value, str):
+        try:
+            value = float(value)  # YAML 1.1 takes 1e-3 for a string
+        except ValueError:
+            pass
+    if isinstance(old, float) and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if isinstance(old, int) and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if type(value) is not type(old):
+        raise WeftError(f"{key}: {type(old).__name__} is wanted, not {value!r}.")
+    return value
+
+
+def _plain(thing: Any) -> Any:
+    if is_dataclass(thing) and not isinstance(thing, Part):
+        return {f.name: _plain(getattr(thing, f.name)) for f in fields(thing)}
+    if isinstance(thing, tuple):
+        return [part.plain() for part in thing]
+    return thing.plain() if isinstance(thing, Part) else thing
+
+
+def _leaves(data: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    """Nested sections as paths: {"encoder": {"layers": 4}} → ("encoder.layers", 4)."""
+    sections = get_type_hints(Plan)
+    for key, value in data.items():
+        if is_dataclass(sections.get(str(key))) and sections[key] is not Part and isinstance(value, dict):
+            yield from ((f"{key}.{inner}", v) for inner, v in value.items())
+        else:
+            yield str(key), value
