@@ -31,16 +31,20 @@ def plan(name: str) -> Plan:
 
 @cache
 def _read(name: str) -> Plan:
-    file = Path(name)
-    if not name.endswith((".yaml", ".yml")):
-        if name not in names():
-            raise WeftError(unknown("plan", name, names()) + " A plan can also be a .yaml file.")
-        file = FOLDER / f"{name}.yaml"
+    if name.endswith((".yaml", ".yml")):
+        return read_plan_file(Path(name))
+    if name not in names():
+        raise WeftError(unknown("plan", name, names()) + " A plan can also be a .yaml file.")
+    return read_plan_file(FOLDER / f"{name}.yaml")
+
+
+def read_plan_file(file: Path) -> Plan:
+    """A whole plan, or a base with settings."""
     data = _yaml(file)
     if "base" not in data and "set" not in data:
         return Plan.from_plain({"name": file.stem, **data}, str(file))
     if strange := data.keys() - {"about", "base", "set"}:
-        raise WeftError(f"{file}: {unknown('key of a preset', sorted(map(str, strange))[0], ['about', 'base', 'set'])}")
+        raise WeftError(f"{file}: {unknown('key of a preset', str(min(strange, key=str)), ['about', 'base', 'set'])}")
     base = _read(data["base"]) if "base" in data else Plan()
     try:
         return base.with_settings({"name": file.stem, "about": data.get("about", ""), **data.get("set", {})})

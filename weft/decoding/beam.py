@@ -1,0 +1,96 @@
+"""Beam search: the k likeliest beginnings are kept at each step.
+
+Hypotheses are ranked by log P(Y) / |Y|^α. A sentence is done when k of its hypotheses have ended among the k best
+candidates of their step, or at the limit on its length. Only back-pointers are kept on the way, and followed in the end.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from weft.decoding.hypothesis import Hypothesis, length_limits, length_penalised
+from weft.decoding.run import DecoderRun
+from weft.models.sequence_to_sequence import END, START, SequenceToSequence
+from weft.parts.call import Watch
+
+
+@dataclass(frozen=True)
+class Beam:
+    width: int = 5
+    length_penalty: float = 1.0
+
+    @torch.inference_mode()
+    def __call__(
+        self, models: Sequence[SequenceToSequence], source: Tensor, watch: Watch | None = None
+    ) -> list[list[Hypothesis]]:
+        k, device = self.width, source.device
+        limits = length_limits(models, source)
+        run = DecoderRun(models, source, watch)
+        trail = _Trail(self.length_penalty)
+        found: list[list[Hypothesis]] = [[] for _ in limits]
+        active = list(range(len(limits)))  # the sentences still going
+        beams = 1  # rows a sentence; k after the first step
+        tokens = torch.full((len(active),), START, device=device)
+        totals = torch.zeros(len(active), 1, device=device)  # log P so far: (sentences, beams)
+
+        while active:
+            log_probs, ids = run.best(tokens, k + 1)  # (R, k + 1): one may be END, and k others are enough
+            scores = (totals.view(-1, 1) + log_probs).view(len(active), -1)  # (sentences, beams · (k + 1))
+            top = scores.topk(min(2 * k, scores.size(1)), 1)
+            row = top.indices // (k + 1) + torch.arange(len(active), device=device)[:, None] * beams
+            token = ids.view(len(active), -1).gather(1, top.indices)  # (sentences, 2 k)
+            step_log_prob = log_probs.view(len(active), -1).gather(1, top.indices)
+
+            ended = token == END
+            for s, c in ended[:, :k].nonzero().tolist():
+                found[active[s]].append(trail.follow(int(row[s, c]), END, float(step_log_prob[s, c])))
+            # The first k candidates that go on, in the order of their scores.
+            rank = torch.arange(top.indices.size(1), device=device) + ended * (2 * k)
+            going = rank.topk(k, 1, largest=False).indices
+
+            length = run.step
+            live = [s for s, sentence in enumerate(active) if len(found[sentence]) < k and length < limits[sentence]]
+            for s, sentence in enumerate(active):
+                if length == limits[sentence] and len(found[sentence]) < k:
+                    for c in going[s].tolist():
+                        cut = trail.follow(int(row[s, c]), int(token[s, c]), float(step_log_prob[s, c]))
+                        found[sentence].append(cut)
+
+            staying = torch.tensor(live, device=device, dtype=torch.long)
+            row, token, step_log_prob = (x.gather(1, going)[staying].flatten() for x in (row, token, step_log_prob))
+            trail.add(row.tolist(), token.tolist(), step_log_prob.tolist())
+            totals = top.values.gather(1, going)[staying]
+            tokens, beams = token, k
+            if len(live) < len(active):
+                run.retain(staying)
+                active = [active[s] for s in live]
+            run.select(row)
+        return [sorted(some, key=lambda one: (not one.finished, -one.score))[:k] for some in found]
+
+
+@dataclass
+class _Trail:
+    """Back-pointers: at each step, the row that each row came from, its token and its log-probability."""
+
+    length_penalty: float
+    parents: list[list[int]] = field(default_factory=list)
+    tokens: list[list[int]] = field(default_factory=list)
+    log_probs: list[list[float]] = field(default_factory=list)
+
+    def add(self, parents: list[int], tokens: list[int], log_probs: list[float]) -> None:
+        self.parents.append(parents)
+        self.tokens.append(tokens)
+        self.log_probs.append(log_probs)
+
+    def follow(self, row: int, token: int, log_prob: float) -> Hypothesis:
+        """The hypothesis that ends in this token, which was read off this row of the newest step."""
+        ids, log_probs, rows = [token], [log_prob], [row]
+        for step in reversed(range(len(self.tokens))):
+            ids.append(self.tokens[step][row])
+            log_probs.append(self.log_probs[step][row])
+            row = self.parents[step][row]
+            rows.append(row)
+        score = length_penalised(sum(log_probs), len(ids), self.length_penalty)
+        return Hypothesis(tuple(reversed(ids)), tuple(reversed(log_probs)), score, tuple(reversed(rows)))

@@ -1,0 +1,55 @@
+"""Sampling: each token drawn from the model's own distribution, sharpened or cut."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from weft.decoding.greedy import follow
+from weft.decoding.hypothesis import Hypothesis
+from weft.decoding.run import DecoderRun
+from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.parts.call import Watch
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Draw from p^(1/temperature), among the `top_k` likeliest, among the fewest that hold `top_p` of the probability
+    (nucleus sampling, arXiv:1904.09751). Zero or one: all of them."""
+
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    draws: int = 1
+    seed: int = 1
+    length_penalty: float = 1.0
+
+    @torch.inference_mode()
+    def __call__(
+        self, models: Sequence[SequenceToSequence], source: Tensor, watch: Watch | None = None
+    ) -> list[list[Hypothesis]]:
+        random = torch.Generator(source.device).manual_seed(self.seed)
+
+        def draw(run: DecoderRun, tokens: Tensor) -> tuple[Tensor, Tensor]:
+            log_probs = run.log_probs(tokens)
+            chosen = torch.multinomial(self.shaped(log_probs), 1, generator=random)
+            return chosen[:, 0], log_probs.gather(1, chosen)[:, 0]
+
+        rows = source.repeat_interleave(self.draws, 0)  # each draw is a sentence of its own
+        found = follow(models, rows, draw, self.length_penalty, watch)
+        return [
+            sorted(found[i : i + self.draws], key=lambda one: -one.score) for i in range(0, len(found), self.draws)
+        ]
+
+    def shaped(self, log_probs: Tensor) -> Tensor:
+        """What to draw from: (R, V) → (R, V), not normalised."""
+        if self.top_k:
+            kth = log_probs.topk(min(self.top_k, log_probs.size(-1)), -1).values[:, -1:]
+            log_probs = log_probs.masked_fill(log_probs < kth, -torch.inf)
+        probs = (log_probs / self.temperature).softmax(-1)
+        if self.top_p < 1.0:
+            ordered, order = probs.sort(-1, descending=True)
+            before = ordered.cumsum(-1) - ordered  # the probability of everything likelier
+            probs = probs.scatter(1, order, ordered.masked_fill(before >= self.top_p, 0.0))
+        return probs

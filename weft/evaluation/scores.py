@@ -1,0 +1,32 @@
+"""BLEU and chrF by sacreBLEU, with the signature that says which BLEU it is (Post 2018, arXiv:1804.08771)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sacrebleu.metrics import BLEU, CHRF
+
+from weft.errors import WeftError, unknown
+
+
+@dataclass(frozen=True)
+class Score:
+    score: float
+    signature: str
+
+
+def bleu(
+    hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False, tokenize: str = "13a"
+) -> Score:
+    """Cased and detokenised unless told otherwise; `tokenize="none"` for text that is tokenised already."""
+    if tokenize not in BLEU.TOKENIZERS:
+        raise WeftError(unknown("BLEU tokeniser", tokenize, BLEU.TOKENIZERS))
+    return _scored(BLEU(lowercase=lowercase, tokenize=tokenize, force=True), hypotheses, references)
+
+
+def chrf(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Score:
+    return _scored(CHRF(lowercase=lowercase), hypotheses, references)
+
+
+def _scored(metric: BLEU | CHRF, hypotheses: Sequence[str], references: Sequence[str]) -> Score:
+    found = metric.corpus_score(list(hypotheses), [list(references)])
+    return Score(found.score, str(metric.get_signature()))

@@ -1,0 +1,120 @@
+"""A model on disk: a folder with a plan, a tokeniser, weights and what they are for. A run folder is one, and so is each
+model that ships with weft.
+
+    plan.yaml            what the model is made of
+    tokeniser.json       its subwords
+    about.json           its languages
+    model.safetensors    its weights (absent while the first steps of a training run)
+    checkpoints/         weights on the way, in a run folder
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from weft.errors import WeftError, unknown
+from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.plans.plan import Plan
+from weft.plans.presets import read_plan_file
+from weft.text.tokeniser import Tokeniser
+
+SHIPPED = Path(__file__).parent / "shipped"
+
+
+def shipped() -> list[str]:
+    return sorted(folder.name for folder in SHIPPED.glob("*") if (folder / "plan.yaml").exists())
+
+
+@dataclass(frozen=True)
+class Folder:
+    path: Path
+
+    @classmethod
+    def find(cls, name: str | Path) -> "Folder":
+        """A folder by its path, or a shipped model by its name."""
+        path = Path(name)
+        if not path.exists() and str(name) in shipped():
+            path = SHIPPED / str(name)
+        if not path.exists():
+            raise WeftError(unknown("model", str(name), shipped()) + " A model can also be a run folder.")
+        if not (path / "plan.yaml").is_file() or not (path / "tokeniser.json").is_file():
+            raise WeftError(f"{path} is not a model folder: it has no plan.yaml and tokeniser.json.")
+        return cls(path)
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    def plan(self) -> Plan:
+        return read_plan_file(self.path / "plan.yaml")
+
+    def tokeniser(self) -> Tokeniser:
+        return Tokeniser.load(self.path / "tokeniser.json")
+
+    def languages(self) -> tuple[str, str] | None:
+        try:
+            pair = json.loads((self.path / "about.json").read_text(encoding="utf-8"))["languages"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return (str(pair[0]), str(pair[1])) if isinstance(pair, list) and len(pair) == 2 else None
+
+    def describe(self, plan: Plan, tokeniser: Tokeniser, languages: tuple[str, str] | None) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)
+        plan.write(self.path / "plan.yaml")
+        tokeniser.save(self.path / "tokeniser.json")
+        (self.path / "about.json").write_text(json.dumps({"languages": languages}), encoding="utf-8")
+
+    def weights(self) -> Path:
+        """The finished model, or the newest checkpoint of a training that has not ended."""
+        if (self.path / "model.safetensors").is_file():
+            return self.path / "model.safetensors"
+        newest = sorted(self.checkpoints.glob("step-*/model.safetensors"))
+        if not newest:
+            raise WeftError(f"{self.path} has no weights yet: neither model.safetensors nor a checkpoint.")
+        return newest[-1]
+
+    def model(self, device: str = "cpu") -> SequenceToSequence:
+        """The model, ready to be used."""
+        model = self.plan().build(vocabulary=len(self.tokeniser()))
+        load_weights(model, self.weights())
+        return model.to(device).eval()
+
+
+def parameters(model: nn.Module) -> dict[str, nn.Parameter]:
+    """By name; what is shared stands under its first name only."""
+    return dict(model.named_parameters())
+
+
+def save_weights(weights: dict[str, Tensor], file: Path) -> None:
+    save_file({name: value.detach().contiguous().cpu() for name, value in weights.items()}, file)
+
+
+def read_weights(file: Path) -> dict[str, Tensor]:
+    try:
+        with safe_open(file, "pt") as stored:
+            return {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+    except FileNotFoundError:
+        raise WeftError(f"{file} is missing.") from None
+    except (SafetensorError, OSError) as error:
+        raise WeftError(f"{file} is damaged or not a safetensors file: {error}") from None
+
+
+def load_weights(model: nn.Module, file: Path) -> None:
+    """Fill a model; stored as float16 or float32, it becomes what the model is."""
+    stored, wanted = read_weights(file), parameters(model)
+    wrong = [f"{name} is missing" for name in wanted.keys() - stored.keys()]
+    wrong += [f"{name} is not part of this plan" for name in stored.keys() - wanted.keys()]
+    for name in wanted.keys() & stored.keys():
+        if wanted[name].shape != stored[name].shape:
+            wrong.append(f"{name} is {tuple(stored[name].shape)}, and the plan wants {tuple(wanted[name].shape)}")
+    if wrong:
+        listed = "\n".join(f"  {line}" for line in sorted(wrong)[:20])
+        raise WeftError(f"{file} does not fit its plan, in {len(wrong)} places:\n{listed}")
+    with torch.no_grad():
+        for name, parameter in wanted.items():
+            parameter.copy_(stored[name])

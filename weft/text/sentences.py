@@ -1,0 +1,127 @@
+"""Sentences in running text, by rules, keeping every character: joining what comes out gives back what went in.
+
+`split_sentences` knows end marks, closing quotes, the abbreviations, initials and ordinals of English and German, and
+the full-width marks of Chinese and Japanese. `split_long` cuts what is still too long at lesser marks, then at words.
+When in doubt a sentence is left whole: two sentences in one do less harm than half of one.
+"""
+
+import re
+from collections.abc import Callable
+
+Piece = tuple[str, str]  # a text, and the white space that followed it
+
+MARKS = ".!?…؟।"
+OPENING = "\"'“‘„‚«‹»›([{¿¡「『（《【"
+CLOSING = "\"'”’“‘»›«‹)]}」』）》】"
+NEWLINE = re.compile("[\n\r\u2028\u2029]")
+LONGEST = 20  # letters of the next word that are looked at, more than any word in the lists below has
+
+# Where a sentence may end: at white space, or after a full-width mark, which needs none.
+GAP = re.compile(rf"\s+|[。！？]+[{re.escape(CLOSING)}]*\s*")
+RUNS_ON = "とっ、，"  # what follows a quotation that is part of a longer sentence: 「行く。」と言った。
+
+# Where a sentence that is too long may be cut, the better places first.
+CUTS = [re.compile(r"(?<=[;:])\s+|(?<=[；：])\s*"), re.compile(r"(?<=,)\s+|(?<=[，、])\s*"), re.compile(r"\s+")]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Something always follows these.
+ABBREVIATIONS = _words(
+    """dr mr mrs ms mx prof rev hon sen rep gov gen col capt lt sgt st mt messrs mme hr fr frl dipl ing med phil hl
+    vs cf viz al approx dept co ca bzw evtl ggf inkl exkl zzgl abzgl sog bspw vgl insb allg geb gest verh"""
+)
+# A number follows these; elsewhere they are words like others, or an end: "No. 5", but "No. Not me."
+BEFORE_NUMBERS = _words(
+    """no nos nr nrn pp vol fig figs sec ch eq art abs abb abschn kap tab bd ziff anm tel str max min
+    jan feb mär apr jun jul aug sep sept okt oct nov dez dec"""
+)
+# A number with a point is an ordinal before the first of these and after the second: "am 3. Mai", "im 2. Haus".
+AFTER_ORDINALS = _words(
+    """januar jänner februar märz april mai juni juli august september oktober november dezember tag mal stock platz
+    klasse advent auflage geburtstag jahrestag lebensjahr jahrhundert jahrhunderts jahrtausend weltkrieg weltkriegs"""
+)
+BEFORE_ORDINALS = _words(
+    "der die das den dem des im vom zum zur beim jeder jede jedes jeden dieser diese diesem diesen"
+)
+
+
+def split_sentences(text: str) -> list[Piece]:
+    """The sentences of a text, each with the white space after it. A newline always ends one.
+
+    >>> split_sentences("Dr. Who? Yes.  No.")
+    [('Dr. Who?', ' '), ('Yes.', '  '), ('No.', '')]
+    """
+    pieces: list[Piece] = []
+    start = word_start = 0
+    before = ""  # the word before, in the same sentence
+    for gap in GAP.finditer(text):
+        mark = gap[0].rstrip()
+        end = gap.start() + len(mark)
+        word = text[word_start : gap.start()]
+        if mark:
+            ends = mark[-1] not in CLOSING or text[end : end + 1] not in RUNS_ON
+        else:
+            after = text[gap.end() : gap.end() + LONGEST]
+            at_edge = gap.start() == 0 or not after
+            ends = at_edge or bool(NEWLINE.search(gap[0])) or _ends(word, before, after)
+        if ends:
+            pieces.append((text[start:end], text[end : gap.end()]))
+            start = gap.end()
+        before = "" if ends else word
+        word_start = gap.end()
+    if start < len(text):
+        pieces.append((text[start:], ""))
+    return pieces
+
+
+def split_long(text: str, fits: Callable[[str], bool]) -> list[Piece]:
+    """The sentences of a text, cut further until each piece fits. A single word that does not fit is left as it is."""
+    return [piece for sentence, space in split_sentences(text) for piece in _cut(sentence, space, fits)]
+
+
+def _ends(word: str, before: str, after: str) -> bool:
+    """Whether a sentence ends with this word, by the word before it and the text after the white space."""
+    unquoted = word.rstrip(CLOSING)
+    body = unquoted.rstrip(MARKS)
+    mark = unquoted[len(body) :]
+    if not mark or not _starts(after):
+        return False
+    if mark != ".":
+        return True
+    body = body.lstrip(OPENING)
+    letter = body.rpartition(".")[2]
+    if len(letter) == 1 and letter.lower() != letter.upper():  # J. R. R. Tolkien, z. B., e.g., U.S.
+        return body.lower() in {"a.m", "p.m"}
+    if body.isdecimal() and len(body) <= 2:
+        is_list_number = not before
+        is_ordinal = re.split(r"\W", after.lower())[0] in AFTER_ORDINALS or before.lower() in BEFORE_ORDINALS
+        return not is_list_number and not is_ordinal
+    name = re.split(r"[-/.]", body.lower())[-1]  # Dipl.-Ing.
+    return not (name in ABBREVIATIONS or (name in BEFORE_NUMBERS and after[0].isdecimal()))
+
+
+def _starts(after: str) -> bool:
+    """Whether a sentence can start like this. Scripts without case start with any letter."""
+    first = after[0]
+    if first in OPENING:
+        return not (first in "»›" and after[1:2].isspace())  # a French closing quote stands apart: « Oui. » Non.
+    return first.isdecimal() or (first.isalpha() and not first.islower())
+
+
+def _cut(sentence: str, space: str, fits: Callable[[str], bool]) -> list[Piece]:
+    """Halve until it fits, at the cut nearest to the middle. A mark too near to an end would leave a crumb."""
+    if fits(sentence):
+        return [(sentence, space)]
+    length = len(sentence)
+    for pattern in CUTS:
+        cuts = [cut for cut in pattern.finditer(sentence) if cut.start() > 0 and cut.end() < length]
+        if pattern is not CUTS[-1]:
+            cuts = [cut for cut in cuts if length <= 4 * cut.start() <= 3 * length]
+        if cuts:
+            cut = min(cuts, key=lambda cut: abs(cut.start() + cut.end() - length))
+            left, right = sentence[: cut.start()], sentence[cut.end() :]
+            return _cut(left, cut[0], fits) + _cut(right, space, fits)
+    return [(sentence, space)]

@@ -1,0 +1,99 @@
+"""Checkpoints: everything a training needs to go on as if it had never stopped.
+
+    checkpoints/step-00001000/
+      model.safetensors       weights
+      optimiser.safetensors   Adam's moments and torch's random state (only the newest checkpoint keeps this)
+      state.json              the step, the place in the data, the scores so far
+"""
+
+import json
+import shutil
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from weft.errors import WeftError
+from weft.folder import load_weights, parameters, read_weights, save_weights
+from weft.models.sequence_to_sequence import SequenceToSequence
+
+
+@dataclass
+class Progress:
+    """Where a training stands."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0  # batches of this epoch already used
+    seconds: float = 0.0
+    scores: dict[int, dict[str, float]] = field(default_factory=dict)  # validations by step
+
+
+def path_of(folder: Path, step: int) -> Path:
+    return folder / f"step-{step:08d}"
+
+
+def save(folder: Path, model: SequenceToSequence, optimiser: Optimizer, progress: Progress) -> Path:
+    """Written under a temporary name and renamed: a checkpoint is there as a whole or not at all."""
+    final = path_of(folder, progress.step)
+    draft = folder / f".{final.name}.draft"
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    save_weights(dict(parameters(model)), draft / "model.safetensors")
+    save_weights(_optimiser_tensors(model, optimiser), draft / "optimiser.safetensors")
+    (draft / "state.json").write_text(json.dumps(asdict(progress)))
+    shutil.rmtree(final, ignore_errors=True)
+    draft.rename(final)
+    return final
+
+
+def newest(folder: Path) -> Path | None:
+    """The newest checkpoint that a training can go on from."""
+    found = sorted(file.parent for file in folder.glob("step-*/optimiser.safetensors"))
+    return found[-1] if found else None
+
+
+def load(checkpoint: Path, model: SequenceToSequence, optimiser: Optimizer) -> Progress:
+    load_weights(model, checkpoint / "model.safetensors")
+    stored = read_weights(checkpoint / "optimiser.safetensors")
+    try:
+        for name, parameter in parameters(model).items():
+            optimiser.state[parameter] = {
+                key: stored[f"{name}:{key}"].to(parameter.device if key != "step" else "cpu")
+                for key in ("step", "exp_avg", "exp_avg_sq")
+            }
+        torch.set_rng_state(stored["random"])
+        state = json.loads((checkpoint / "state.json").read_text())
+        state["scores"] = {int(step): scores for step, scores in state["scores"].items()}
+        return Progress(**state)
+    except (KeyError, ValueError, TypeError, OSError, RuntimeError) as error:
+        raise WeftError(f"{checkpoint} is damaged: {error}.") from None
+
+
+def prune(folder: Path, keep: set[int]) -> None:
+    """Drop the weights of other steps, and the optimiser of all but the newest."""
+    found = sorted(folder.glob("step-*"))
+    for checkpoint in found[:-1]:
+        if int(checkpoint.name.removeprefix("step-")) not in keep:
+            shutil.rmtree(checkpoint)
+        else:
+            (checkpoint / "optimiser.safetensors").unlink(missing_ok=True)
+
+
+def average(folder: Path, steps: list[int]) -> dict[str, Tensor]:
+    """The mean of the weights at these steps."""
+    files = [path_of(folder, step) / "model.safetensors" for step in steps]
+    total = {name: value.double() for name, value in read_weights(files[0]).items()}
+    for file in files[1:]:
+        for name, value in read_weights(file).items():
+            total[name] += value
+    return {name: (value / len(files)).float() for name, value in total.items()}
+
+
+def _optimiser_tensors(model: SequenceToSequence, optimiser: Optimizer) -> dict[str, Tensor]:
+    tensors = {"random": torch.get_rng_state()}
+    for name, parameter in parameters(model).items():
+        tensors |= {f"{name}:{key}": value for key, value in optimiser.state[parameter].items()}
+    return tensors
