@@ -93,7 +93,7 @@ class Pairs:
                     yield pair
             except WeftError as error:
                 problems.add("cannot be read", str(error))
-            if nothing and not problems.counts and set(passed_over) <= {"other languages"}:
+            if nothing and not problems.counts and (not passed_over or "other languages" in passed_over):
                 problems.add("no pairs" + (f" in {'-'.join(self.languages)}" if self.languages else ""), str(source))
             total.update(passed_over)
         problems.raise_if_any()

@@ -1,0 +1,5 @@
+"""python -m weft"""
+
+from weft.commands import run
+
+run()

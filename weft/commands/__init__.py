@@ -1,0 +1,44 @@
+"""The `weft` command: one file a verb, and the one place where an error becomes a sentence and an exit code."""
+
+import errno
+import os
+import sys
+from importlib import import_module
+
+import typer
+
+VERBS = ("demo", "train", "translate", "evaluate", "attend", "show")
+
+app = typer.Typer(
+    name="weft",
+    help="The whole Transformer: train it, see inside it, ship it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for verb in VERBS:
+    app.command(verb)(getattr(import_module(f"weft.commands.{verb}"), verb))
+
+
+def run() -> None:
+    from weft.errors import WeftError
+
+    try:
+        app()
+    except WeftError as error:
+        fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        fail("stopped.", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read us has gone: nothing to say
+        sys.exit(141)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EDQUOT):
+            raise
+        fail(f"{error.filename or 'a file'} could not be written: {error.strerror}.", 1)
+
+
+def fail(sentence: str, code: int) -> None:
+    print(f"weft: {sentence}", file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,2 @@
+def evaluate() -> None:
+    """Not yet."""

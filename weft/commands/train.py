@@ -1,0 +1,62 @@
+"""weft train PLAN --train FILE... --valid FILE... --out RUN"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def train(
+    plan: Annotated[str, typer.Argument(help="A preset (see `weft show plans`), a .yaml file, or a model's folder.")],
+    train: Annotated[list[Path] | None, typer.Option(help="Pairs to learn from; give it once for each file.")] = None,
+    valid: Annotated[list[Path] | None, typer.Option(help="Pairs to validate on.")] = None,
+    out: Annotated[Path, typer.Option(help="The run folder.")] = Path("run"),
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="key=value: any slot or training option of the plan.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    start_from: Annotated[
+        str | None, typer.Option("--from", help="Start from this model's subwords and weights (fine-tuning).")
+    ] = None,
+    languages: Annotated[str | None, typer.Option(help="Direction, such as en-de, where files do not name it.")] = None,
+    columns: Annotated[str | None, typer.Option(help="Columns of TSV files, such as 1,2.")] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda or mps.")] = "cpu",
+) -> None:
+    """Train a model on pairs of sentences.
+
+    weft train transformer-tiny --train train.en train.de --valid val.en val.de --out run
+
+    weft train transformer-small --train pairs.tsv --valid dev.tsv --languages en-de --out run --set steps=5000
+    """
+    from rich.console import Console
+
+    from weft.errors import WeftError
+    from weft.folder import Folder, load_weights
+    from weft.plans.presets import plan as find_plan
+    from weft.text.reading import read_pairs
+    from weft.training.observers import Bar
+    from weft.training.run import begin, trainer
+
+    console = Console(stderr=True)
+    chosen = find_plan(plan).with_settings(settings or [])
+    if resume:
+        folder = Folder.find(out)
+    else:
+        if not train or not valid:
+            raise WeftError("training needs --train FILE... and --valid FILE...")
+        pairs, held_out = (read_pairs(files, languages=languages, columns=columns) for files in (train, valid))
+        base = Folder.find(start_from) if start_from else None
+        console.print("reading, learning subwords …", highlight=False)
+        folder = begin(chosen, pairs, held_out, out, pairs.languages, base)
+    job = trainer(folder, [], device)
+    if resume:
+        job.resume()
+    elif start_from:
+        load_weights(job.model, Folder.find(start_from).weights())
+    job.observers = [Bar(job.options.steps, job.progress.step, console), *job.observers]
+    scores = job.train()
+    console.print(
+        f"{out}/model.safetensors: validation loss {scores['loss']:.3f}, perplexity {scores['perplexity']:.2f}, "
+        f"BLEU {scores['bleu']:.1f} (greedy)",
+        highlight=False,
+    )

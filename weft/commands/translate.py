@@ -1,0 +1,2 @@
+def translate() -> None:
+    """Not yet."""

@@ -1,0 +1,92 @@
+"""A training from pairs of sentences to a model folder: tokenise, build, train, average."""
+
+import json
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+
+import torch
+
+from weft.errors import WeftError
+from weft.folder import Folder, load_weights
+from weft.plans.check import check
+from weft.plans.plan import Plan
+from weft.text.batches import Batches
+from weft.text.corpus import Corpus
+from weft.text.tokeniser import Tokeniser
+from weft.training.loop import Observer, Trainer
+from weft.training.observers import Curves, MetricsFile, TensorBoard
+from weft.training.validation import Validation
+
+Pairs = Iterable[tuple[str, str]]
+LEARN_FROM = 2_000_000  # pairs that subwords are learned from; more would only cost time and memory
+
+
+def begin(
+    plan: Plan,
+    train: Pairs,
+    valid: Pairs,
+    out: Path,
+    languages: tuple[str, str] | None = None,
+    start_from: Folder | None = None,
+) -> Folder:
+    """Make a run folder: the plan, the subwords and the tokens. `start_from` lends its subwords (and later its weights)."""
+    check(plan)
+    if (out / "plan.yaml").exists():
+        raise WeftError(f"{out} already holds a training. --resume continues it; or choose another --out.")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise WeftError(f"{out} is not an empty folder; choose another --out.")
+    if start_from is None:
+        tokeniser = Tokeniser.train(_texts(train), plan.ends.vocabulary)
+    else:
+        tokeniser = start_from.tokeniser()
+        languages = languages or start_from.languages()
+    for name, pairs, longest in (("valid", valid, None), ("train", train, plan.training.longest)):
+        corpus = Corpus.write(out / "tokens" / name, pairs, tokeniser, longest)
+        if len(corpus) == 0:
+            raise WeftError(f"there is no pair to {name} with: {json.dumps(corpus.left_out)} left out.")
+    folder = Folder(out)
+    folder.describe(plan.with_settings({"ends.vocabulary": len(tokeniser)}), tokeniser, languages)
+    if start_from is not None:  # last: it refuses weights of another shape
+        load_weights(plan.build(vocabulary=len(tokeniser)), start_from.weights())
+    return folder
+
+
+def trainer(folder: Folder, observers: Iterable[Observer] = (), device: str = "cpu") -> Trainer:
+    """The training of a run folder, at its beginning."""
+    plan, tokeniser = folder.plan(), folder.tokeniser()
+    train, valid = (_corpus(folder, name) for name in ("train", "valid"))
+    torch.manual_seed(plan.training.seed)
+    model = plan.build(vocabulary=len(tokeniser)).to(device)
+    options = plan.training
+    return Trainer(
+        model,
+        options,
+        Batches(train, options.batch_tokens, options.seed, tokeniser, options.bpe_dropout),
+        Validation([(s.tolist(), t.tolist()) for s, t in valid], tokeniser, device),
+        folder,
+        [*observers, *recorders(folder)],
+    )
+
+
+def recorders(folder: Folder) -> Iterator[Observer]:
+    """What a run folder keeps of its training, as far as the packages for it are installed."""
+    metrics = folder.path / "metrics.jsonl"
+    yield MetricsFile(metrics)
+    if find_spec("tensorboard"):
+        yield TensorBoard(folder.path / "tensorboard")
+    if find_spec("matplotlib"):
+        yield Curves(metrics, folder.path / "curves.png")
+
+
+def _corpus(folder: Folder, name: str) -> Corpus:
+    if not Corpus.exists(folder.path / "tokens" / name):
+        raise WeftError(f"{folder.path} cannot be resumed: its tokens are gone ({folder.path / 'tokens' / name}).")
+    return Corpus(folder.path / "tokens" / name)
+
+
+def _texts(pairs: Pairs) -> Iterator[str]:
+    for source, target in islice(pairs, LEARN_FROM):
+        yield source
+        yield target

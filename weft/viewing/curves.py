@@ -1,0 +1,24 @@
+"""The curves of a training as a picture: loss on the left, BLEU on the right."""
+
+import json
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+
+def draw_curves(metrics: Path, picture: Path) -> None:
+    rows = [json.loads(line) for line in metrics.read_text(encoding="utf-8").splitlines()]
+    steps = [row for row in rows if "loss" in row]
+    valid = [(row["step"], row["valid"]) for row in rows if "valid" in row]
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    loss, bleu = figure.subplots(1, 2)
+    loss.plot([row["step"] for row in steps], [row["loss"] for row in steps], color="#9ecae1", lw=1, label="training")
+    loss.plot([s for s, _ in valid], [v["loss"] for _, v in valid], color="#08519c", marker="o", ms=3, label="validation")
+    loss.set(xlabel="step", ylabel="loss (nats per token)")
+    loss.legend(frameon=False)
+    bleu.plot([s for s, _ in valid], [v["bleu"] for _, v in valid], color="#d94801", marker="o", ms=3)
+    bleu.set(xlabel="step", ylabel="validation BLEU", ylim=(0, None))
+    for axes in (loss, bleu):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.25)
+    figure.savefig(picture, dpi=120)
