@@ -1,0 +1,36 @@
+"""weft: the whole Transformer in one small, fast, readable codebase. Train it, see inside it, ship it.
+
+    weft.load("en-de").translate(["How are you?"])      a model that ships with weft, or a run folder
+    weft.load("en-de").attention("How are you?")        what it looks at
+    weft.plan("transformer-base").build()               a new model, as a torch module
+
+One legend of shapes for the whole package:
+
+    B batch   S source length   T target length   D width   H heads   K head width   V vocabulary   N layers
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from weft.errors import WeftError
+    from weft.plans.presets import plan
+    from weft.translator import Translator, load
+
+__version__ = "0.1.0"
+__all__ = ["Translator", "WeftError", "__version__", "load", "plan"]
+
+_HOMES = {
+    "WeftError": "weft.errors",
+    "Translator": "weft.translator",
+    "load": "weft.translator",
+    "plan": "weft.plans.presets",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: torch takes a second, and `weft --help` does not need it."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'weft' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

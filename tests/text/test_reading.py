@@ -73,6 +73,7 @@ def test_suffixes_that_are_no_languages(write: Write) -> None:
     assert read_pairs(files, languages="en-de").languages == ("en", "de")
     assert list(read_pairs(files, languages="en-de")) == [("one", "eins")]
     assert read_pairs([write("a.txt", "one"), write("b.txt", "eins")]).languages is None
+    assert read_pairs([write("a.en", "one"), write("b.en", "1")]).languages is None, "one language on both sides"
 
 
 def test_several_pairs_are_matched_by_stem(write: Write) -> None:
@@ -293,6 +294,11 @@ def test_jsonl_with_languages(write: Write) -> None:
     assert read_pairs([name]).languages == ("de", "en-US")
     assert list(read_pairs([name])) == [("eins", "one"), ("zwei", "2")]
     assert list(read_pairs([name], languages="en-de")) == [("one", "eins"), ("2", "zwei")]
+
+
+def test_jsonl_prefers_the_very_language(write: Write) -> None:
+    name = write("a.jsonl", '{"translation": {"pt-BR": "ônibus", "pt": "autocarro", "en": "bus"}}')
+    assert list(read_pairs([name], languages="en-pt")) == [("bus", "autocarro")]
 
 
 def test_jsonl_problems(write: Write) -> None:

@@ -54,6 +54,7 @@ def test_white_space_is_kept_as_it_was() -> None:
         "Er wohnt in der 2. Etage.",
         "Dipl.-Ing. Müller kommt.",
         "1. Introduction",
+        "He (Dr. Smith) came.",
         "「行こう！」と言った。",
         "« Oui. » Non",
     ],
@@ -77,6 +78,9 @@ def test_one_sentence_stays_whole(text: str) -> None:
         ("That was 2020. Then came 12. Good.", ["That was 2020.", "Then came 12.", "Good."]),
         ("今日は。明日！「はい？」終わり", ["今日は。", "明日！", "「はい？」", "終わり"]),
         ("Title\nText goes on", ["Title", "Text goes on"]),
+        ("Content.\n1. Introduction", ["Content.", "1. Introduction"]),
+        ("2020. Das war gut.", ["2020.", "Das war gut."]),
+        ("Is he a Dr? Yes.", ["Is he a Dr?", "Yes."]),
     ],
 )
 def test_sentences_end_where_they_should(text: str, expected: list[str]) -> None:

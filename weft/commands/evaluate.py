@@ -1,2 +1,48 @@
-def evaluate() -> None:
-    """Not yet."""
+"""weft evaluate MODEL --source FILE --reference FILE"""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weft.commands.options import BeamWidth, Device, Json, LengthPenalty, Model, search_of
+
+
+def evaluate(
+    model: Model,
+    source: Annotated[Path, typer.Option(help="What to translate, a sentence a line; or a file of pairs (.tsv …).")],
+    reference: Annotated[Path | None, typer.Option(help="What it should become; not with a file of pairs.")] = None,
+    lowercase: Annotated[bool, typer.Option("--lowercase", help="Compare without case.")] = False,
+    tokenize: Annotated[str, typer.Option(help="sacreBLEU's tokeniser; none: the text is tokenised already.")] = "13a",
+    beam: BeamWidth = 5,
+    length_penalty: LengthPenalty = 1.0,
+    columns: Annotated[str | None, typer.Option(help="Columns of TSV files, such as 1,2.")] = None,
+    languages: Annotated[str | None, typer.Option(help="Direction, such as en-de.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Write the translations here.")] = None,
+    as_json: Json = False,
+    device: Device = "cpu",
+) -> None:
+    """Translate a test set and score it: BLEU and chrF by sacreBLEU with their signatures, and perplexity.
+
+    weft evaluate run --source test.en --reference test.de
+
+    weft evaluate run --source test.en --reference test.de --lowercase --tokenize none
+    """
+    from weft.evaluation.report import report
+    from weft.text.reading import read_pairs
+    from weft.translator import load
+
+    files = [source] if reference is None else [source, reference]
+    translator = load(model, device)
+    pairs = list(read_pairs(files, columns=columns, languages=languages))
+    found = report(translator, pairs, search_of(beam, length_penalty), lowercase=lowercase, tokenize=tokenize)
+    if output is not None:
+        output.write_text("".join(f"{line}\n" for line in found.translations), encoding="utf-8", newline="\n")
+    if as_json:
+        print(json.dumps(found.plain()))
+        return
+    print(f"BLEU        {found.bleu.score:6.2f}   {found.bleu.signature}")
+    print(f"chrF        {found.chrf.score:6.2f}   {found.chrf.signature}")
+    print(f"perplexity  {found.perplexity:6.2f}   per subword token, END counted, no smoothing")
+    print(f"{found.sentences} sentences in {found.seconds:.1f} s")

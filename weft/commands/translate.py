@@ -1,2 +1,53 @@
-def translate() -> None:
-    """Not yet."""
+"""weft translate MODEL [FILE]"""
+
+import json
+import sys
+from itertools import tee
+from typing import Annotated
+
+import typer
+
+from weft.commands.options import BeamWidth, Device, File, Json, LengthPenalty, Model, search_of
+
+
+def translate(
+    model: Model,
+    file: File = None,
+    beam: BeamWidth = 5,
+    nbest: Annotated[int, typer.Option(min=1, help="Translations a line, best first, separated by tabs.")] = 1,
+    length_penalty: LengthPenalty = 1.0,
+    sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of searching.")] = False,
+    temperature: Annotated[float, typer.Option(min=1e-6, help="With --sample: below 1 sharpens, above 1 flattens.")] = 1.0,
+    top_k: Annotated[int, typer.Option(min=0, help="With --sample: only the k likeliest tokens; 0: all.")] = 0,
+    top_p: Annotated[float, typer.Option(min=0.0, max=1.0, help="With --sample: the likeliest that hold this much.")] = 1.0,
+    seed: Annotated[int, typer.Option(help="With --sample.")] = 1,
+    split: Annotated[bool, typer.Option("--split", help="Split every line into sentences first.")] = False,
+    too_long: Annotated[str, typer.Option(help="A line longer than the model allows: split it, or error.")] = "split",
+    as_json: Json = False,
+    device: Device = "cpu",
+) -> None:
+    """Translate line for line, from a file or standard input to standard output.
+
+    echo "How are you?" | weft translate en-de
+
+    --json prints an object a line, with the scores and the log-probability of every token.
+    """
+    from weft.decoding import Sample
+    from weft.errors import WeftError
+    from weft.text.reading import read_lines
+    from weft.translator import load
+
+    if too_long not in ("split", "error"):
+        raise WeftError(f"--too-long is split or error, not {too_long!r}.")
+    if not sample and nbest > beam:
+        raise WeftError(f"--nbest {nbest} needs --beam {nbest} or more, not {beam}.")
+    draw = Sample(temperature, top_k, top_p, nbest, seed, length_penalty)
+    search = draw if sample else search_of(beam, length_penalty)
+    translator = load(model, device)
+    sources, lines = tee(read_lines(sys.stdin.buffer if file is None else file))
+    for line, found in zip(lines, translator.search(sources, search, split=split, too_long=too_long)):
+        if as_json:
+            row = {"source": line, "translations": [one.plain() for one in found[:nbest]]}
+            print(json.dumps(row, ensure_ascii=False), flush=True)
+        else:
+            print("\t".join(one.text for one in found[:nbest]), flush=True)

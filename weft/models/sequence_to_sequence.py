@@ -19,6 +19,9 @@ class Batch(NamedTuple):
     source: Tensor  # (B, S)
     target: Tensor  # (B, T)
 
+    def to(self, device: torch.device | str) -> "Batch":
+        return Batch(self.source.to(device), self.target.to(device))
+
 
 class SequenceToSequence(nn.Module):
     """encode: ids (B, S) → Memory.   decode: ids (B, T) and Memory → hidden (B, T, D).   head: hidden → words."""

@@ -117,7 +117,7 @@ def _cut(sentence: str, space: str, fits: Callable[[str], bool]) -> list[Piece]:
         return [(sentence, space)]
     length = len(sentence)
     for pattern in CUTS:
-        cuts = [cut for cut in pattern.finditer(sentence) if cut.start() > 0 and cut.end() < length]
+        cuts = list(pattern.finditer(sentence))
         if pattern is not CUTS[-1]:
             cuts = [cut for cut in cuts if length <= 4 * cut.start() <= 3 * length]
         if cuts:

@@ -104,7 +104,7 @@ class Trainer:
         tokens = sum(int((batch.target != PAD).sum()) for batch in batches)
         objective = nll = 0.0
         for batch in batches:
-            loss = self.model(Batch(batch.source.to(self.device), batch.target.to(self.device)))
+            loss = self.model(batch.to(self.device))
             (loss.objective / tokens).backward()
             objective += float(loss.objective.detach())
             nll += float(loss.nll)

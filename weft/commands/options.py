@@ -1,0 +1,24 @@
+"""Options that several verbs share."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from weft.decoding import Search
+
+Model = Annotated[str, typer.Argument(help="A run folder or the name of a shipped model; A,B: both, voting.")]
+BeamWidth = Annotated[int, typer.Option("--beam", min=1, help="Hypotheses kept at each step; 1 is greedy search.")]
+LengthPenalty = Annotated[
+    float, typer.Option("--length-penalty", help="α in log P / |Y|^α: larger prefers longer translations.")
+]
+Device = Annotated[str, typer.Option(help="cpu, cuda or mps.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+File = Annotated[Path | None, typer.Argument(help="A text file; standard input by default.")]
+
+
+def search_of(beam: int, length_penalty: float) -> "Search":
+    from weft.decoding import Beam, Greedy
+
+    return Beam(beam, length_penalty) if beam > 1 else Greedy(length_penalty)

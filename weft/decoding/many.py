@@ -1,0 +1,21 @@
+"""Many sources at once: those of like length together, the answers in the order they were asked."""
+
+from collections.abc import Sequence
+
+from weft.decoding.hypothesis import Hypothesis, Search
+from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.text.batches import compose, filled
+
+CELLS = 4096  # places in a batch of sources, padding included
+
+
+def search_all(
+    search: Search, models: Sequence[SequenceToSequence], sources: Sequence[Sequence[int]]
+) -> list[list[Hypothesis]]:
+    """For each source (ids that end in END) its hypotheses, best first."""
+    device = next(models[0].parameters()).device
+    found: dict[int, list[Hypothesis]] = {}
+    for group in compose([(source, source) for source in sources], CELLS):
+        batch = filled([sources[i] for i in group]).to(device)
+        found.update(zip(group.tolist(), search(models, batch)))
+    return [found[i] for i in range(len(sources))]

@@ -1,0 +1,171 @@
+"""A trained model at work: text in, text out. The command line, the service and Python all use this one."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import torch
+
+from weft.decoding import Beam, Greedy, Hypothesis, Search, search_all
+from weft.errors import WeftError
+from weft.evaluation.perplexity import token_loss
+from weft.folder import Folder
+from weft.models.sequence_to_sequence import END, START, SequenceToSequence
+from weft.text.batches import collate, compose, filled
+from weft.text.sentences import Piece, split_long, split_sentences
+from weft.text.tokeniser import Tokeniser
+from weft.viewing.attention import Attention, Recorder
+
+CELLS = 4096  # places in a batch
+AT_A_TIME = 1024  # texts that are sorted by length and translated together; the answers to a stream come in such portions
+
+
+@dataclass(frozen=True)
+class Translation:
+    """One translation of a text, and how the model rates it."""
+
+    text: str
+    score: float  # log P / |Y|^α; of a text in several pieces, their mean
+    tokens: tuple[str, ...]
+    log_probs: tuple[float, ...]  # of each token
+    finished: bool  # False: cut by the limit on its length
+
+    def plain(self) -> dict[str, object]:
+        return {
+            "text": self.text,
+            "score": self.score,
+            "tokens": list(self.tokens),
+            "log_probs": list(self.log_probs),
+            "finished": self.finished,
+        }
+
+
+def load(names: str, device: str = "cpu") -> "Translator":
+    """A model by the name it ships under or its run folder; several with commas between them vote."""
+    return Translator([Folder.find(name) for name in names.split(",")], device)
+
+
+class Translator:
+    """One model, or several with one vocabulary that vote."""
+
+    def __init__(self, folders: Sequence[Folder], device: str = "cpu"):
+        tokenisers = [folder.tokeniser() for folder in folders]
+        for folder, tokeniser in zip(folders[1:], tokenisers[1:]):
+            if tokeniser.pieces.to_str() != tokenisers[0].pieces.to_str():
+                raise WeftError(
+                    f"{folder.path} and {folders[0].path} have different subwords, and models that vote need the same: "
+                    "train the second with --from the first, or from the same data."
+                )
+        self.folders = folders
+        self.device = device
+        self.models: list[SequenceToSequence] = [folder.model(device) for folder in folders]
+        self.tokeniser: Tokeniser = tokenisers[0]
+        self.languages = folders[0].languages()
+        self.limit = min(_longest_source(folder, model) for folder, model in zip(folders, self.models))
+
+    def translate(
+        self, texts: Sequence[str], *, beam: int = 5, length_penalty: float = 1.0, split: bool = False
+    ) -> list[str]:
+        """The best translation of each text. An empty text has an empty one."""
+        if isinstance(texts, str):
+            raise WeftError(f'translate takes a list of texts: translate([{texts!r}]).')
+        search = Beam(beam, length_penalty) if beam > 1 else Greedy(length_penalty)
+        return [found[0].text for found in self.search(texts, search, split=split)]
+
+    def search(
+        self, texts: Iterable[str], search: Search, *, split: bool = False, too_long: str = "split"
+    ) -> Iterator[list[Translation]]:
+        """For each text its translations, best first.
+
+        `split` cuts every text into sentences first. A text longer than the model allows is cut so in any case, or is an
+        error where `too_long` is "error"; white space between the pieces is kept.
+        """
+        stream = iter(enumerate(texts, 1))
+        while some := list(islice(stream, AT_A_TIME)):
+            pieces = [self._pieces(text, number, split, too_long) for number, text in some]
+            flat = [piece for row in pieces for piece, _ in row if piece.strip()]
+            found = iter(self._found(flat, search))
+            for row in pieces:
+                yield _joined([(next(found) if piece.strip() else None, space) for piece, space in row])
+
+    def _pieces(self, text: str, number: int, split: bool, too_long: str) -> list[Piece]:
+        def fits(piece: str) -> bool:
+            return len(self.tokeniser.encode(piece)) <= self.limit
+
+        if not split and fits(text):
+            return [(text, "")]
+        if too_long == "error" and not split:
+            raise WeftError(
+                f"text {number} has {len(self.tokeniser.encode(text))} tokens, and this model allows {self.limit}; "
+                "--too-long split cuts it into sentences."
+            )
+        pieces = [p for sentence, space in split_sentences(text) for p in _closed(split_long(sentence, fits), space)]
+        for piece, _ in pieces:
+            if not fits(piece):
+                raise WeftError(
+                    f"text {number} has a word of {len(piece)} characters, {piece[:20]!r} …, that cannot be cut, "
+                    f"and this model allows {self.limit} tokens."
+                )
+        return pieces
+
+    def _found(self, texts: Sequence[str], search: Search) -> list[list[Translation]]:
+        found = search_all(search, self.models, self.tokeniser.encode_all(texts))
+        return [[self._translation(one) for one in some] for some in found]
+
+    def _translation(self, one: Hypothesis) -> Translation:
+        tokens = tuple(self.tokeniser.readable(one.ids))
+        return Translation(self.tokeniser.decode(one.ids), one.score, tokens, one.log_probs, one.finished)
+
+    def loss(self, pairs: Sequence[tuple[str, str]]) -> float:
+        """Mean negative log-likelihood of a target token under the (first) model, in nats."""
+        sources, targets = (self.tokeniser.encode_all([pair[side] for pair in pairs]) for side in (0, 1))
+        rows = list(zip(sources, targets))
+        batches = (collate([rows[i] for i in group]) for group in compose(rows, CELLS))
+        return token_loss(self.models[0], batches)
+
+    @torch.inference_mode()
+    def attention(self, text: str, target: str | None = None) -> Attention:
+        """What the (first) model looks at while it reads a text and writes its translation, or the given one."""
+        model = self.models[0]
+        source = self.tokeniser.encode(text)
+        if len(source) > self.limit:
+            raise WeftError(f"a sentence of {len(source)} tokens, and this model allows {self.limit}.")
+        if target is None:
+            ids = list(Beam()(self.models, filled([source]).to(self.device))[0][0].ids)
+        else:
+            ids = self.tokeniser.encode(target)
+        recorder = Recorder()
+        memory = model.encode(filled([source]).to(self.device), recorder)
+        model.decode(filled([[START, *ids[: -1 if ids[-1] == END else None]]]).to(self.device), memory, watch=recorder)
+        maps = recorder.maps()
+        return Attention(self.tokeniser.readable(source), self.tokeniser.readable(ids), **maps)
+
+
+def _longest_source(folder: Folder, model: SequenceToSequence) -> int:
+    """In tokens. Where positions know no limit, what was trained on is one: beyond it a model has seen nothing."""
+    return min(model.limits[0] or 10**9, folder.plan().training.longest)
+
+
+def _closed(pieces: list[Piece], space: str) -> list[Piece]:
+    """Pieces of one sentence, the last followed by the white space that followed the sentence."""
+    *rest, (last, between) = pieces or [("", "")]
+    return [*rest, (last, between + space)]
+
+
+def _joined(pieces: list[tuple[list[Translation] | None, str]]) -> list[Translation]:
+    """Translations of pieces as translations of the whole: the i-th best of it is the i-th best of each piece."""
+    if len(pieces) == 1 and pieces[0][0] is not None and not pieces[0][1]:
+        return pieces[0][0]
+    options = max((len(found) for found, _ in pieces if found), default=1)
+    return [_one([(found and found[min(i, len(found) - 1)], space) for found, space in pieces]) for i in range(options)]
+
+
+def _one(pieces: Sequence[tuple[Translation | None, str]]) -> Translation:
+    made = [one for one, _ in pieces if one]
+    return Translation(
+        "".join((one.text if one else "") + space for one, space in pieces) if made else "",
+        sum(one.score for one in made) / max(1, len(made)),
+        tuple(token for one in made for token in one.tokens),
+        tuple(value for one in made for value in one.log_probs),
+        all(one.finished for one in made),
+    )
