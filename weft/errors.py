@@ -16,7 +16,7 @@ class WeftError(ValueError):
     exit_code = 2
 
 
-class Interrupted(WeftError):
+class Interrupted(WeftError):  # noqa: N818 (what happened, not what went wrong)
     """The user stopped a run in the middle."""
 
     exit_code = 130

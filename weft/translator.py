@@ -17,7 +17,7 @@ from weft.text.tokeniser import Tokeniser
 from weft.viewing.attention import Attention, Recorder
 
 CELLS = 4096  # places in a batch
-AT_A_TIME = 1024  # texts that are sorted by length and translated together; the answers to a stream come in such portions
+AT_A_TIME = 1024  # texts that are sorted by length and translated together
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Translator:
     ) -> list[str]:
         """The best translation of each text. An empty text has an empty one."""
         if isinstance(texts, str):
-            raise WeftError(f'translate takes a list of texts: translate([{texts!r}]).')
+            raise WeftError(f"translate takes a list of texts: translate([{texts!r}]).")
         search = Beam(beam, length_penalty) if beam > 1 else Greedy(length_penalty)
         return [found[0].text for found in self.search(texts, search, split=split)]
 
@@ -77,8 +77,8 @@ class Translator:
     ) -> Iterator[list[Translation]]:
         """For each text its translations, best first.
 
-        `split` cuts every text into sentences first. A text longer than the model allows is cut so in any case, or is an
-        error where `too_long` is "error"; white space between the pieces is kept.
+        `split` cuts every text into sentences first. A text longer than the model allows is cut so in any case, or is
+        an error where `too_long` is "error"; white space between the pieces is kept.
         """
         stream = iter(enumerate(texts, 1))
         while some := list(islice(stream, AT_A_TIME)):
@@ -157,7 +157,10 @@ def _joined(pieces: list[tuple[list[Translation] | None, str]]) -> list[Translat
     if len(pieces) == 1 and pieces[0][0] is not None and not pieces[0][1]:
         return pieces[0][0]
     options = max((len(found) for found, _ in pieces if found), default=1)
-    return [_one([(found and found[min(i, len(found) - 1)], space) for found, space in pieces]) for i in range(options)]
+    return [
+        _one([(found[min(i, len(found) - 1)] if found else None, space) for found, space in pieces])
+        for i in range(options)
+    ]
 
 
 def _one(pieces: Sequence[tuple[Translation | None, str]]) -> Translation:

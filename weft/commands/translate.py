@@ -2,7 +2,7 @@
 
 import json
 import sys
-from itertools import tee
+from collections import deque
 from typing import Annotated
 
 import typer
@@ -17,9 +17,9 @@ def translate(
     nbest: Annotated[int, typer.Option(min=1, help="Translations a line, best first, separated by tabs.")] = 1,
     length_penalty: LengthPenalty = 1.0,
     sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of searching.")] = False,
-    temperature: Annotated[float, typer.Option(min=1e-6, help="With --sample: below 1 sharpens, above 1 flattens.")] = 1.0,
+    temperature: Annotated[float, typer.Option(min=1e-6, help="With --sample: below 1 is bolder.")] = 1.0,
     top_k: Annotated[int, typer.Option(min=0, help="With --sample: only the k likeliest tokens; 0: all.")] = 0,
-    top_p: Annotated[float, typer.Option(min=0.0, max=1.0, help="With --sample: the likeliest that hold this much.")] = 1.0,
+    top_p: Annotated[float, typer.Option(min=0.0, max=1.0, help="With --sample: this much of the mass.")] = 1.0,
     seed: Annotated[int, typer.Option(help="With --sample.")] = 1,
     split: Annotated[bool, typer.Option("--split", help="Split every line into sentences first.")] = False,
     too_long: Annotated[str, typer.Option(help="A line longer than the model allows: split it, or error.")] = "split",
@@ -34,8 +34,9 @@ def translate(
     """
     from weft.decoding import Sample
     from weft.errors import WeftError
+    from weft.text.portions import portions
     from weft.text.reading import read_lines
-    from weft.translator import load
+    from weft.translator import AT_A_TIME, load
 
     if too_long not in ("split", "error"):
         raise WeftError(f"--too-long is split or error, not {too_long!r}.")
@@ -44,10 +45,12 @@ def translate(
     draw = Sample(temperature, top_k, top_p, nbest, seed, length_penalty)
     search = draw if sample else search_of(beam, length_penalty)
     translator = load(model, device)
-    sources, lines = tee(read_lines(sys.stdin.buffer if file is None else file))
-    for line, found in zip(lines, translator.search(sources, search, split=split, too_long=too_long)):
-        if as_json:
-            row = {"source": line, "translations": [one.plain() for one in found[:nbest]]}
-            print(json.dumps(row, ensure_ascii=False), flush=True)
-        else:
-            print("\t".join(one.text for one in found[:nbest]), flush=True)
+    if file is not None:
+        deque(read_lines(file), maxlen=0)  # what is wrong with a file is said before anything is written
+    for lines in portions(read_lines(sys.stdin.buffer if file is None else file), AT_A_TIME):
+        for line, found in zip(lines, translator.search(lines, search, split=split, too_long=too_long)):
+            if as_json:
+                row = {"source": line, "translations": [one.plain() for one in found[:nbest]]}
+                print(json.dumps(row, ensure_ascii=False), flush=True)
+            else:
+                print("\t".join(one.text for one in found[:nbest]), flush=True)

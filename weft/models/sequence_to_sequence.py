@@ -55,6 +55,7 @@ class SequenceToSequence(nn.Module):
 
         There is nothing to `keep`: padding stands on the right, where no real position of a causal decoder looks.
         """
+        assert state is None or positions is not None, "what goes on from a state must say where it stands"
         call = Call(positions=positions, memory=memory, state=state, watch=watch, place="decoder")
         return self.decoder(self.target(tokens, positions), call)  # type: ignore[no-any-return]
 

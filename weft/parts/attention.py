@@ -69,7 +69,7 @@ class Attention(nn.Module):
         self.heads = heads
         key_width = key_width or width // heads
         value_width = value_width or width // heads
-        self.widths = (heads * key_width, heads * key_width, heads * value_width)
+        self.widths = [heads * key_width, heads * key_width, heads * value_width]
         self.project = nn.Linear(width, sum(self.widths))  # W^Q, W^K and W^V, one above the other
         self.out = nn.Linear(heads * value_width, width)  # W^O
         self.dropout = dropout
@@ -85,10 +85,10 @@ class Attention(nn.Module):
             weights = attention_weights(query, key, visible).transpose(1, 2).reshape(B, T, self.heads, -1)
             call.watch.see(call.place, "weights", weights.transpose(1, 2))  # (B, H, T, S)
             mixed = call.watch.change(call.place, "heads", mixed)
-        return self.out(mixed.flatten(2))  # (B, T, D)
+        return self.out(mixed.flatten(2))  # type: ignore[no-any-return]  # (B, T, D)
 
     def _own(self, x: Tensor, call: Call) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        query, key, value = map(self._split, self.project(x).split(self.widths, -1))  # (B, H, T, K)
+        query, key, value = map(self._heads, self.project(x).split(self.widths, -1))  # (B, H, T, K)
         asking = torch.arange(x.size(1), device=x.device)[None] if call.positions is None else call.positions
         asked, keep = asking, call.keep
         if call.state is not None:
@@ -106,22 +106,18 @@ class Attention(nn.Module):
 
     def _across(self, x: Tensor, call: Call) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
         assert call.memory is not None
-        memory = call.memory
-        to_query, *to_key_value = self.project.weight.split((self.widths[0], sum(self.widths[1:])))
-        query_bias, key_value_bias = self.project.bias.split((self.widths[0], sum(self.widths[1:])))
+        memory, state = call.memory, call.state
+        weight, bias, queries = self.project.weight, self.project.bias, self.widths[0]
 
         def keys_and_values() -> Tensor:
-            return F.linear(memory.output, *to_key_value, key_value_bias)  # (B, S, 2 D)
+            return F.linear(memory.output, weight[queries:], bias[queries:])  # (B, S, 2 H · K)
 
-        query = F.linear(x, to_query, query_bias)
+        query = F.linear(x, weight[:queries], bias[:queries])
         # Hypotheses of one sentence lie next to each other: as more queries of that sentence they share its keys.
-        query = self._split(query.reshape(memory.output.size(0), -1, self.widths[0]))
-        if call.state is None:
-            both = keys_and_values()
-        else:
-            both = call.state.once(f"{call.place}.key_value", keys_and_values)
-        key, value = map(self._split, both.split(self.widths[1:], -1))
+        query = self._heads(query.reshape(memory.output.size(0), -1, queries))
+        both = keys_and_values() if state is None else state.once(f"{call.place}.key_value", keys_and_values)
+        key, value = map(self._heads, torch.split(both, self.widths[1:], -1))
         return query, key, value, memory.keep[:, None, None]
 
-    def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, T, D) → (B, H, T, K)
+    def _heads(self, x: Tensor) -> Tensor:
+        return x.reshape(*x.shape[:2], self.heads, -1).transpose(1, 2)  # (B, T, H · K) → (B, H, T, K)

@@ -36,9 +36,9 @@ class Watch(Protocol):
 class State:
     """What one run of the decoder remembers, keyed by place.
 
-    Two kinds of entry. `append`ed ones belong to a hypothesis: they grow by a step at a time and `select` moves them when
-    hypotheses are reordered. `once` entries belong to a sentence: they are made on first use, shared by all hypotheses of
-    the sentence and never copied for them.
+    Two kinds of entry. `append`ed ones belong to a hypothesis: they grow by a step at a time and `select` moves them
+    when hypotheses are reordered. `once` entries belong to a sentence: they are made on first use, shared by all
+    hypotheses of the sentence and never copied for them.
     """
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ _LEVELS = 2**16  # p is rounded to a multiple of 1/65536
 class _Drop(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, p: float) -> Tensor:
-        cut = round(p * _LEVELS)
+        cut = min(round(p * _LEVELS), _LEVELS - 1)
         words = torch.empty(-(-x.numel() // 4), dtype=torch.int64, device=x.device).random_(-(2**63), None)
         draws = words.view(torch.int16)[: x.numel()].view(x.shape)  # uniform over -32768 … 32767
         mask = (draws >= cut - _LEVELS // 2).to(x.dtype).mul_(_LEVELS / (_LEVELS - cut))

@@ -1,6 +1,8 @@
 """Where a model begins: tokens to vectors, with their positions.
 
     x = dropout(√D · E[token] + PE)                                                        arXiv:1706.03762, § 3.4
+
+The matrix E may be one with the output's: sharing is object identity.
 """
 
 import math
@@ -12,7 +14,7 @@ from weft.parts.positions import Position
 
 
 class ScaledEmbedding(nn.Embedding):
-    """√D · E[token]: with E drawn as N(0, 1/D), components of variance 1. The matrix may be shared with the output."""
+    """√D · E[token]: with E drawn as N(0, 1/D), components of variance 1."""
 
     def forward(self, input: Tensor) -> Tensor:
         return super().forward(input) * math.sqrt(self.embedding_dim)  # (B, T, D)

@@ -7,14 +7,16 @@ Label smoothing (Szegedy et al. 2015, arXiv:1512.00567): the target is (1 - ε) 
 The negative log-likelihood without smoothing is returned beside it: perplexity is made of that.
 """
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 
-class Loss(NamedTuple):
+@dataclass(frozen=True)
+class Loss:
     """Sums, not means: accumulation and many processes normalise by the global count."""
 
     objective: Tensor  # what training makes smaller
@@ -35,7 +37,7 @@ class LinearHead(nn.Module):
     def loss(self, hidden: Tensor, targets: Tensor) -> Loss:
         """hidden (n, D) and targets (n) of n real tokens."""
         objective, nll = _ChunkedCrossEntropy.apply(  # type: ignore[no-untyped-call]
-            hidden, self.words.weight, self.bias, targets, self.smoothing, self.chunk
+            hidden, self.words.weight, self.bias, targets, self.smoothing, self.chunk, torch.is_grad_enabled()
         )
         return Loss(objective, nll, targets.numel())
 
@@ -62,10 +64,16 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float, chunk: int
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        targets: Tensor,
+        smoothing: float,
+        chunk: int,
+        wanted: bool,  # will gradients be asked for? in here torch no longer knows
     ) -> tuple[Tensor, Tensor]:
         V = weight.size(0)
-        wanted = any(ctx.needs_input_grad[:3])
         if wanted:
             hidden_grad, weight_grad = torch.empty_like(hidden), torch.zeros_like(weight)
             bias_grad = torch.zeros_like(bias)
@@ -98,4 +106,4 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         hidden_grad, weight_grad, bias_grad = ctx.saved_tensors
         scale = grads[0]
-        return hidden_grad * scale, weight_grad * scale, bias_grad * scale, None, None, None
+        return hidden_grad * scale, weight_grad * scale, bias_grad * scale, None, None, None, None

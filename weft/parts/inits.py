@@ -1,5 +1,7 @@
 """Initialisation is a pass over a finished model, by name: parts do not know how they begin."""
 
+from collections import Counter
+
 from torch import nn
 
 
@@ -10,13 +12,22 @@ def xavier(model: nn.Module) -> None:
             nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
         elif isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
-            nn.init.zeros_(module.bias)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
 
 
 def depth_scaled(model: nn.Module) -> None:
-    """Xavier, then the matrix that ends each of the L branches of a stack divided by √L, so that the sum of all
-    branches starts with the variance of one (Radford et al. 2019, § 2.3)."""
+    """Xavier, with the matrix that ends each of a stack's L branches divided by √L (Radford et al. 2019, § 2.3)
+
+    The sum of all branches then starts with the variance of one.
+    """
     xavier(model)
-    ends = [module.weight for name, module in model.named_modules() if name.endswith("body.out")]
-    for weight in ends:
-        weight.data.div_(len(ends) ** 0.5)
+    ends = {name: module for name, module in model.named_modules() if name.endswith("body.out")}
+    branches = Counter(map(_stack_of, ends))
+    for name, module in ends.items():
+        module.weight.data.div_(branches[_stack_of(name)] ** 0.5)
+
+
+def _stack_of(name: str) -> str:
+    """decoder.layers.3.cross.body.out → decoder"""
+    return name.partition(".")[0]

@@ -81,10 +81,11 @@ class Layer(nn.Module):
         super().__init__()
         for name, sublayer in sublayers.items():
             self.add_module(name, sublayer)
+        self.order = tuple(sublayers)  # the same object may stand under two names
 
     def forward(self, x: Tensor, call: Call) -> Tensor:
-        for name, sublayer in self.named_children():
-            x = sublayer(x, call.at(name))
+        for name in self.order:
+            x = self.get_submodule(name)(x, call.at(name))
         return x
 
 

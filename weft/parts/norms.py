@@ -2,6 +2,8 @@
 
     layer   g ⊙ (x - mean) / √(var + ε) + b                                   Ba et al. 2016, arXiv:1607.06450
     rms     g ⊙ x / √(mean(x²) + ε)                                    Zhang & Sennrich 2019, arXiv:1910.07467
+
+ε stands inside the root: it keeps a vector of equal features from dividing by zero.
 """
 
 from torch import nn

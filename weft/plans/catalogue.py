@@ -17,10 +17,17 @@ _SIMPLE: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), str: (
 
 
 class Catalogue(Generic[Made]):
-    def __init__(self, slot: str, given: tuple[str, ...], makers: Mapping[str, Callable[..., Made]]):
+    def __init__(
+        self,
+        slot: str,
+        given: tuple[str, ...],
+        makers: Mapping[str, Callable[..., Made]],
+        inner: Mapping[str, "Catalogue[Any]"] | None = None,
+    ):
         self.slot = slot
         self.given = given  # names of the arguments that the assembler supplies
         self.makers = dict(makers)
+        self.inner = dict(inner or {})  # options that name parts themselves, and where those are listed
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.makers)
@@ -35,6 +42,13 @@ class Catalogue(Generic[Made]):
         parameters = list(inspect.signature(self.makers[name]).parameters.values())[len(self.given) :]
         return {p.name: p for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
 
+    def value(self, part: Part, option: str) -> Any:
+        """What a part has for an option: as the plan says, else the maker's default; None where there is no such."""
+        if option in part.options or part.name not in self.makers:
+            return part.options.get(option)
+        known = self.options(part.name)
+        return known[option].default if option in known else None
+
     def problems(self, part: Part, where: str) -> list[str]:
         """Everything that is wrong with a choice, in words."""
         if part.name not in self.makers:
@@ -47,6 +61,8 @@ class Catalogue(Generic[Made]):
                 found.append(f"{where}: {allowed if options else f'{self.slot} {part.name!r} has no options.'}")
             elif (wanted := _plain_type(options[key])) and not _fits(value, wanted, options[key]):
                 found.append(f"{where}.{key}: {wanted.__name__} is wanted, not {value!r}.")
+            elif key in self.inner:
+                found += self.inner[key].problems(Part.read(value, where), f"{where}.{key}")
         return found
 
     def build(self, part: Part, *given: Any) -> Made:

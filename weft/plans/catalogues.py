@@ -103,6 +103,7 @@ FEED_FORWARDS: Catalogue[nn.Module] = Catalogue(
         "swiglu": _gated_unit("swish"),
         "bilinear": _gated_unit("identity"),
     },
+    inner={"activation": ACTIVATIONS},
 )
 NORMS: Catalogue[nn.Module] = Catalogue("norm", ("width",), {"layer": layer_norm, "rms": rms_norm, "none": no_norm})
 JOINS: Catalogue[nn.Module] = Catalogue("join", (), {"add": Add})

@@ -1,13 +1,15 @@
 """What cannot work is refused here, in words, all of it at once."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from weft.errors import WeftError
 from weft.plans import catalogues as c
+from weft.plans.catalogue import Catalogue
 from weft.plans.part import Part
 from weft.plans.plan import Encoder, Plan, Slot
 
-SIDE_SLOTS = {
+SIDE_SLOTS: dict[str, Catalogue[Any]] = {
     "mixer": c.MIXERS,
     "cross": c.MIXERS,
     "feed_forward": c.FEED_FORWARDS,
@@ -16,7 +18,32 @@ SIDE_SLOTS = {
     "wiring": c.WIRINGS,
     "stack": c.STACKS,
 }
-END_SLOTS = {"embedding": c.EMBEDDINGS, "position": c.POSITIONS, "head": c.HEADS}
+END_SLOTS: dict[str, Catalogue[Any]] = {"embedding": c.EMBEDDINGS, "position": c.POSITIONS, "head": c.HEADS}
+
+# Bounds by the name of a setting, or of a part's option: what is called the same is bounded the same.
+AT_LEAST = {
+    "width": 1,
+    "layers": 1,
+    "steps": 1,
+    "batch_tokens": 1,
+    "accumulate": 1,
+    "weight_decay": 0,
+    "clip": 0,
+    "longest": 1,
+    "validate_every": 1,
+    "patience": 0,
+    "average_of": 1,
+    "seed": 0,
+    "heads": 1,
+    "key_width": 1,
+    "value_width": 1,
+    "hidden": 1,
+    "limit": 1,
+    "warmup": 0,
+}
+RATES = ("dropout", "bpe_dropout", "smoothing", "beta1", "beta2", "floor")
+POSITIVE = ("rate", "epsilon")
+WORDS = {"average": ("last", "best"), "best_by": ("bleu", "loss"), "sharing": ("joint", "separate")}
 
 
 def check(plan: Plan) -> None:
@@ -26,8 +53,12 @@ def check(plan: Plan) -> None:
 
 
 def problems(plan: Plan) -> Iterator[str]:
-    yield from _names(plan)
-    yield from _numbers(plan)
+    for where, catalogue, part in _parts(plan):
+        yield from catalogue.problems(part, where)
+    for where, value in _values(plan):
+        yield from _out_of_bounds(where, value)
+    if plan.ends.vocabulary < 260:
+        yield f"ends.vocabulary: at least 260 (256 bytes and 4 signs), not {plan.ends.vocabulary}."
     yield from _combinations(plan)
 
 
@@ -39,70 +70,65 @@ def _sides(plan: Plan) -> list[tuple[str, Encoder]]:
     return [("encoder", plan.encoder), ("decoder", plan.decoder)]
 
 
-def _names(plan: Plan) -> Iterator[str]:
-    for side, parts in _sides(plan):
+def _parts(plan: Plan) -> Iterator[tuple[str, Catalogue[Any], Part]]:
+    """Every part of a plan, with where it stands and the catalogue its name is from."""
+    for side, slots in _sides(plan):
         for slot, catalogue in SIDE_SLOTS.items():
-            for part in parts_of(getattr(parts, slot, ())):
-                yield from catalogue.problems(part, f"{side}.{slot}")
+            for part in parts_of(getattr(slots, slot, ())):
+                yield f"{side}.{slot}", catalogue, part
     for slot, catalogue in END_SLOTS.items():
-        yield from catalogue.problems(getattr(plan.ends, slot), f"ends.{slot}")
-    yield from c.INITS.problems(plan.init, "init")
-    yield from c.SCHEDULES.problems(plan.training.schedule, "training.schedule")
+        yield f"ends.{slot}", catalogue, getattr(plan.ends, slot)
+    yield "init", c.INITS, plan.init
+    yield "training.schedule", c.SCHEDULES, plan.training.schedule
 
 
-def _numbers(plan: Plan) -> Iterator[str]:
-    least_one = {
-        "width": plan.width,
-        "encoder.layers": plan.encoder.layers,
-        "decoder.layers": plan.decoder.layers,
-        "training.steps": plan.training.steps,
-        "training.batch_tokens": plan.training.batch_tokens,
-        "training.accumulate": plan.training.accumulate,
-        "training.validate_every": plan.training.validate_every,
-        "training.average_of": plan.training.average_of,
-        "training.longest": plan.training.longest,
-    }
-    yield from (f"{key}: at least 1 is wanted, not {value}." for key, value in least_one.items() if value < 1)
-    if plan.ends.vocabulary < 260:
-        yield f"ends.vocabulary: at least 260 (256 bytes and 4 signs), not {plan.ends.vocabulary}."
-    smoothing = plan.ends.head.options.get("smoothing", 0.0)
-    rates = {
-        "encoder.dropout": plan.encoder.dropout,
-        "decoder.dropout": plan.decoder.dropout,
-        "training.bpe_dropout": plan.training.bpe_dropout,
-        "ends.head.smoothing": smoothing,
-    }
-    for side, parts in _sides(plan):
-        for slot in ("mixer", "cross", "feed_forward"):
-            for part in parts_of(getattr(parts, slot, ())):
-                rates[f"{side}.{slot}.dropout"] = part.options.get("dropout", 0.0)
-    for key, rate in rates.items():
-        if isinstance(rate, int | float) and not 0 <= rate < 1:
-            yield f"{key}: a rate lies in 0 ≤ p < 1, not {rate}."
-    for key, value, allowed in (
-        ("training.average", plan.training.average, ("last", "best")),
-        ("training.best_by", plan.training.best_by, ("bleu", "loss")),
-        ("ends.sharing", plan.ends.sharing, ("joint", "separate")),
-    ):
-        if value not in allowed:
-            yield f"{key}: {' or '.join(allowed)} is wanted, not {value!r}."
+def _values(plan: Plan) -> Iterator[tuple[str, Any]]:
+    """Every number and word of a plan, with where it stands."""
+    yield "width", plan.width
+    for name in ("encoder", "decoder", "ends", "training"):
+        yield from ((f"{name}.{key}", value) for key, value in vars(getattr(plan, name)).items())
+    for where, _, part in _parts(plan):
+        yield from ((f"{where}.{key}", value) for key, value in part.options.items())
+
+
+def _out_of_bounds(where: str, value: Any) -> Iterator[str]:
+    name = where.rpartition(".")[2]
+    if name in WORDS and value not in WORDS[name]:
+        yield f"{where}: {' or '.join(WORDS[name])} is wanted, not {value!r}."
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    if name in AT_LEAST and not value >= AT_LEAST[name]:
+        yield f"{where}: at least {AT_LEAST[name]} is wanted, not {value}."
+    if name in RATES and not 0 <= value < 1:
+        yield f"{where}: a rate lies in 0 ≤ p < 1, not {value}."
+    if name in POSITIVE and not value > 0:
+        yield f"{where}: more than 0 is wanted, not {value}."
 
 
 def _combinations(plan: Plan) -> Iterator[str]:
-    for side, parts in _sides(plan):
-        for slot in ("mixer", "cross"):
-            for part in parts_of(getattr(parts, slot, ())):
-                heads = part.options.get("heads", 8)
-                free = {"key_width", "value_width"} <= part.options.keys()
-                if part.name == "attention" and isinstance(heads, int) and not free and (heads < 1 or plan.width % heads):
-                    yield (
-                        f"{side}.{slot}.heads: {heads} heads do not divide a width of {plan.width}; "
-                        "choose others, or set key_width and value_width."
-                    )
-        if len({part.name for part in parts_of(parts.wiring)}) > 1:
-            yield f"{side}.wiring: one stack has one wiring, not {len(parts_of(parts.wiring))}."
-    if plan.ends.position.name == "concatenated":
-        features = plan.ends.position.options.get("features", plan.width // 4)
+    for where, catalogue, part in _parts(plan):
+        if catalogue is c.MIXERS:
+            yield from _heads_that_do_not_divide(plan.width, where, part)
+    for side, slots in _sides(plan):
+        if len({part.name for part in parts_of(slots.wiring)}) > 1:
+            yield f"{side}.wiring: one stack has one wiring, not {len(parts_of(slots.wiring))}."
+    yield from _positions(plan)
+
+
+def _heads_that_do_not_divide(width: int, where: str, part: Part) -> Iterator[str]:
+    heads, *widths = (c.MIXERS.value(part, option) for option in ("heads", "key_width", "value_width"))
+    if isinstance(heads, int) and heads > 0 and width % heads and None in widths:
+        yield (
+            f"{where}.heads: {heads} heads do not divide a width of {width}; "
+            "choose others, or set key_width and value_width."
+        )
+
+
+def _positions(plan: Plan) -> Iterator[str]:
+    position, longest = plan.ends.position, plan.training.longest
+    if position.name == "concatenated":
+        features = c.POSITIONS.value(position, "features")
+        features = plan.width // 4 if features is None else features
         if isinstance(features, int) and not 0 < features < plan.width:
             yield f"ends.position.features: between 1 and {plan.width - 1}, not {features}."
         if plan.ends.head.name == "tied":
@@ -110,3 +136,9 @@ def _combinations(plan: Plan) -> Iterator[str]:
                 "ends.head: tied needs embeddings as wide as the model, and concatenated positions take a part of the "
                 "width; set head=linear, or position=sinusoid."
             )
+    limit = c.POSITIONS.value(position, "limit")
+    if isinstance(limit, int) and 0 < limit < longest:
+        yield (
+            f"training.longest: {longest} tokens, but the positions end at {limit}; "
+            f"set longest={limit}, or position.limit={longest}."
+        )

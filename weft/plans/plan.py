@@ -1,9 +1,12 @@
 """A plan is plain data: which part stands in each slot, and only the options that differ.
 
-Frozen dataclasses, readable and writable as YAML. A run folder carries the plan it was built from, and a model can always
-be rebuilt from it. The defaults here are those of the 2017 paper's base model.
+Frozen dataclasses, readable and writable as YAML. A run folder carries the plan it was built from, and a model can
+always be rebuilt from it. The defaults here are those of the 2017 paper's base model.
 """
 
+# ruff: noqa: RUF009  (a Part is immutable: one may be the default of every plan)
+
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
@@ -13,6 +16,7 @@ import yaml
 
 from weft.errors import WeftError, unknown
 from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.plans.notation import read_yaml, write_yaml
 from weft.plans.part import Part
 
 Slot = Part | tuple[Part, ...]  # several parts are dealt to the layers in turn
@@ -83,9 +87,10 @@ class Plan:
         A key is a path. A first word that stands in several sections (`dropout`, `feed_forward`) sets all of them.
         """
         plan, wrong = self, []
-        pairs = settings.items() if isinstance(settings, Mapping) else map(_key_and_value, settings)
-        for key, value in pairs:
+        given: Iterable[tuple[str, Any] | str] = settings.items() if isinstance(settings, Mapping) else settings
+        for setting in given:
             try:
+                key, value = _key_and_value(setting) if isinstance(setting, str) else setting
                 for path in _paths(self, key):
                     plan = _replaced(plan, path, value, key)
             except WeftError as error:
@@ -99,7 +104,7 @@ class Plan:
         return _plain(self)  # type: ignore[no-any-return]
 
     def write(self, file: Path) -> None:
-        file.write_text(yaml.safe_dump(self.plain(), sort_keys=False, allow_unicode=True), encoding="utf-8")
+        file.write_text(write_yaml(self.plain()), encoding="utf-8")
 
     @classmethod
     def from_plain(cls, data: Any, where: str) -> "Plan":
@@ -124,13 +129,14 @@ def _key_and_value(setting: str) -> tuple[str, Any]:
     if not equals:
         raise WeftError(f"a setting is key=value, not {setting!r}.")
     try:
-        return key.strip(), yaml.safe_load(value) if value.strip() else ""
+        return key.strip(), read_yaml(value) if value.strip() else ""
     except yaml.YAMLError:
         raise WeftError(f"{key}: {value!r} is not a value that YAML can read.") from None
 
 
 def _sections(plan: Plan) -> dict[str, Any]:
-    return {f.name: getattr(plan, f.name) for f in fields(plan) if is_dataclass(getattr(plan, f.name))}
+    inside = {name: getattr(plan, name) for name in _names(plan)}
+    return {name: thing for name, thing in inside.items() if is_dataclass(thing) and not isinstance(thing, Part)}
 
 
 def _names(thing: Any) -> list[str]:
@@ -139,16 +145,16 @@ def _names(thing: Any) -> list[str]:
 
 def _paths(plan: Plan, key: str) -> list[list[str]]:
     """Where a key points to: one path, or one in each section that knows its first word."""
-    words = key.replace("-", "_").split(".")
-    if words[0] in _names(plan) and not isinstance(getattr(plan, words[0]), Part | str | int):
-        if len(words) > 1:
-            return [words]
-        raise WeftError(f"{key} is a section; set one of {', '.join(f'{key}.{n}' for n in _names(getattr(plan, key)))}.")
+    words = str(key).replace("-", "_").split(".")
+    sections = _sections(plan)
+    if words[0] in sections and len(words) == 1:
+        inner = ", ".join(f"{key}.{name}" for name in _names(sections[words[0]]))
+        raise WeftError(f"{key} is a section; set one of {inner}.")
     if words[0] in _names(plan):
         return [words]
-    places = [[section, *words] for section, thing in _sections(plan).items() if words[0] in _names(thing)]
+    places = [[section, *words] for section, thing in sections.items() if words[0] in _names(thing)]
     if not places:
-        every = [*_names(plan), *(name for thing in _sections(plan).values() for name in _names(thing))]
+        every = [*_names(plan), *(name for thing in sections.values() for name in _names(thing))]
         raise WeftError(unknown("setting", words[0], set(every)))
     return places
 
@@ -159,23 +165,37 @@ def _replaced(thing: Any, path: list[str], value: Any, key: str) -> Any:
     if isinstance(thing, tuple):
         return tuple(_replaced(part, path, value, key) for part in thing)
     if isinstance(thing, Part):
-        inner = thing.options.get(name)
-        return thing.with_option(name, _replaced(Part.read(inner, key), rest, value, key).plain() if rest else value)
+        if not rest:
+            return thing.with_option(name, value)
+        if name not in thing.options:
+            raise WeftError(f"{key}: {name} has its default; set {name} itself before its options.")
+        return thing.with_option(name, _replaced(Part.read(thing.options[name], key), rest, value, key).plain())
     if name not in _names(thing):
         raise WeftError(f"{key}: {unknown('setting', name, _names(thing))}")
     old = getattr(thing, name)
-    return replace(thing, **{name: _replaced(old, rest, value, key) if rest else _read(old, value, key)})
+    if not rest:
+        kind = get_type_hints(type(thing))[name]
+        return replace(thing, **{name: _parts(value, kind, key) if kind in (Part, Slot) else _read(old, value, key)})
+    if isinstance(old, str | int | float):
+        raise WeftError(f"{key}: {name} is a plain {type(old).__name__} and has no options.")
+    return replace(thing, **{name: _replaced(old, rest, value, key)})
+
+
+def _parts(value: Any, kind: Any, key: str) -> Slot:
+    if not isinstance(value, list | tuple):
+        return Part.read(value, key)
+    if kind is Part:
+        raise WeftError(f"{key}: one part is wanted, not a list.")
+    if not value:
+        raise WeftError(f"{key}: a list of parts has at least one.")
+    return tuple(Part.read(part, key) for part in value)
 
 
 def _read(old: Any, value: Any, key: str) -> Any:
     """A new value for a field, of the kind the old one is."""
-    if isinstance(old, Part | tuple):
-        return tuple(Part.read(v, key) for v in value) if isinstance(value, list) else Part.read(value, key)
     if isinstance(old, float) and isinstance(value, str):
-        try:
-            value = float(value)  # YAML 1.1 takes 1e-3 for a string
-        except ValueError:
-            pass
+        with contextlib.suppress(ValueError):
+            value = float(value)
     if isinstance(old, float) and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if isinstance(old, int) and isinstance(value, float) and value.is_integer():

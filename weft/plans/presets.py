@@ -3,9 +3,10 @@
     about: one line
     base: transformer-base        # optional; without it the defaults of Plan
     set: {width: 128, encoder.layers: 4}
+
+A base is another preset, or a file beside the one that names it.
 """
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ import yaml
 
 from weft.errors import WeftError, unknown
 from weft.plans.check import check
+from weft.plans.notation import read_yaml
 from weft.plans.plan import Plan
 
 FOLDER = Path(__file__).parent / "presets"
+KEYS = ("about", "base", "set")
 
 
 def names() -> list[str]:
@@ -24,37 +27,50 @@ def names() -> list[str]:
 
 def plan(name: str) -> Plan:
     """A plan by the name of a preset, or from a YAML file (a whole plan, or a base with settings); checked."""
-    found = _read(name)
+    found = read_plan_file(_file_of(name, Path()))
     check(found)
     return found
 
 
-@cache
-def _read(name: str) -> Plan:
-    if name.endswith((".yaml", ".yml")):
-        return read_plan_file(Path(name))
-    if name not in names():
-        raise WeftError(unknown("plan", name, names()) + " A plan can also be a .yaml file.")
-    return read_plan_file(FOLDER / f"{name}.yaml")
-
-
-def read_plan_file(file: Path) -> Plan:
-    """A whole plan, or a base with settings."""
+def read_plan_file(file: Path, above: tuple[Path, ...] = ()) -> Plan:
+    """A whole plan, or a base with settings; `above` are the files whose base this one is."""
     data = _yaml(file)
     if "base" not in data and "set" not in data:
         return Plan.from_plain({"name": file.stem, **data}, str(file))
-    if strange := data.keys() - {"about", "base", "set"}:
-        raise WeftError(f"{file}: {unknown('key of a preset', str(min(strange, key=str)), ['about', 'base', 'set'])}")
-    base = _read(data["base"]) if "base" in data else Plan()
+    if strange := sorted(map(str, data.keys() - set(KEYS))):
+        raise WeftError("\n".join(f"{file}: {unknown('key of a preset', key, KEYS)}" for key in strange))
+    settings = data.get("set") or {}
+    if not isinstance(settings, dict):
+        raise WeftError(f"{file}: set is a mapping from settings to values, not {settings!r}.")
+    above = (*above, file.resolve())
+    base = _base(file, str(data["base"]), above) if "base" in data else Plan()
     try:
-        return base.with_settings({"name": file.stem, "about": data.get("about", ""), **data.get("set", {})})
+        return base.with_settings({"name": file.stem, "about": data.get("about", ""), **settings})
     except WeftError as error:
         raise WeftError(f"{file}:\n{error}") from None
 
 
+def _base(file: Path, name: str, above: tuple[Path, ...]) -> Plan:
+    try:
+        found = _file_of(name, file.parent)
+    except WeftError as error:
+        raise WeftError(f"{file}: {error}") from None
+    if found.resolve() in above:
+        raise WeftError(f"{file}: its base {name} has this plan as its own base.")
+    return read_plan_file(found, above)
+
+
+def _file_of(name: str, folder: Path) -> Path:
+    if name.endswith((".yaml", ".yml")):
+        return folder / name
+    if name not in names():
+        raise WeftError(unknown("plan", name, names()) + " A plan can also be a .yaml file.")
+    return FOLDER / f"{name}.yaml"
+
+
 def _yaml(file: Path) -> dict[str, Any]:
     try:
-        data = yaml.safe_load(file.read_text(encoding="utf-8"))
+        data = read_yaml(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise WeftError(f"there is no plan file {file}.") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from weft.models.sequence_to_sequence import PAD, Batch
 from weft.text.bpe_dropout import BpeDropout
-from weft.text.corpus import Corpus
+from weft.text.corpus import Corpus, Ids
 from weft.text.tokeniser import Tokeniser
 
 POOL = 2**18  # sentences that are sorted by length at a time
-Pair = tuple[Sequence[int], Sequence[int]]
+Row = Sequence[int] | Ids
+Pair = tuple[Row, Row]
 
 
 class Batches:
@@ -30,10 +31,11 @@ class Batches:
         random = np.random.default_rng((self.seed, n))
         order = random.permutation(len(self.corpus))
         for start in range(0, len(order), POOL):
-            pairs: list[Pair] = [self.corpus[i] for i in order[start : start + POOL]]
+            some = [self.corpus[i] for i in order[start : start + POOL].tolist()]
+            pairs: Sequence[Pair] = some
             if self.bpe_dropout:
                 drop = BpeDropout(self.tokeniser, self.bpe_dropout, f"{self.seed} {n} {start}")
-                pairs = [(drop(source.tolist()), drop(target.tolist())) for source, target in pairs]  # type: ignore[attr-defined]
+                pairs = [(drop(source.tolist()), drop(target.tolist())) for source, target in some]
             groups = compose(pairs, self.budget)
             for g in random.permutation(len(groups)):
                 if skip:
@@ -66,9 +68,9 @@ def collate(pairs: Sequence[Pair]) -> Batch:
     return Batch(*(filled([pair[side] for pair in pairs]) for side in (0, 1)))
 
 
-def filled(rows: Sequence[Sequence[int]]) -> torch.Tensor:
+def filled(rows: Sequence[Row]) -> torch.Tensor:
     """Rows of ids as one rectangle, PAD on the right: (B, longest)."""
-    out = np.full((len(rows), max(map(len, rows))), PAD, np.int64)
+    out = np.full((len(rows), max(map(len, rows), default=0)), PAD, np.int64)
     for row, ids in zip(out, rows):
         row[: len(ids)] = ids
     return torch.from_numpy(out)

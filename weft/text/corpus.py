@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from weft.text.tokeniser import Tokeniser
 
@@ -23,8 +24,8 @@ class Corpus:
         about = json.loads((folder / "corpus.json").read_text())
         self.left_out: dict[str, int] = about["left_out"]
         self.words: int = about["words"]  # in the targets, as white space divides them
-        self._ends = np.load(folder / "ends.npy", mmap_mode="r")  # of source 0, target 0, source 1, …
-        self._ids: Ids = np.memmap(folder / "ids.bin", dtype=about["type"], mode="r")
+        self._ends: NDArray[np.int64] = _mapped(folder / "ends.bin", np.int64)  # of source 0, target 0, source 1, …
+        self._ids: Ids = _mapped(folder / "ids.bin", about["type"])
 
     @classmethod
     def write(
@@ -33,27 +34,28 @@ class Corpus:
         """Tokenise pairs into a folder. Pairs with an empty side or too many tokens are left out, and counted."""
         folder.mkdir(parents=True, exist_ok=True)
         left_out: Counter[str] = Counter()
-        words = 0
         kind = np.uint16 if len(tokeniser) <= 2**16 else np.uint32
-        lengths: list[NDArray[np.int64]] = []
-        with open(folder / "ids.bin", "wb") as file:
+        words = end = 0
+        with open(folder / "ids.bin", "wb") as ids, open(folder / "ends.bin", "wb") as ends:
             for some in _chunks(pairs, 10_000):
-                kept = [pair for pair in some if pair[0].strip() and pair[1].strip()]
-                left_out["with an empty side"] += len(some) - len(kept)
-                sources, targets = (tokeniser.encode_all([pair[side] for pair in kept]) for side in (0, 1))
-                rows = [row for pair in zip(sources, targets) if not _too_long(pair, longest) for row in pair]
-                left_out[f"longer than {longest} tokens"] += len(kept) - len(rows) // 2
-                words += sum(len(target.split()) for _, target in kept)
-                lengths.append(np.fromiter(map(len, rows), np.int64, len(rows)))
-                np.fromiter((i for row in rows for i in row), kind).tofile(file)
-        np.save(folder / "ends.npy", np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths])))
+                full = [pair for pair in some if pair[0].strip() and pair[1].strip()]
+                sources, targets = (tokeniser.encode_all([pair[side] for pair in full]) for side in (0, 1))
+                kept = [longest is None or max(len(s), len(t)) <= longest for s, t in zip(sources, targets)]
+                rows = [row for pair, is_kept in zip(zip(sources, targets), kept) if is_kept for row in pair]
+                left_out["with an empty side"] += len(some) - len(full)
+                left_out[f"longer than {longest} tokens"] += kept.count(False)
+                words += sum(len(target.split()) for (_, target), is_kept in zip(full, kept) if is_kept)
+                lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+                (end + lengths.cumsum()).tofile(ends)
+                end += int(lengths.sum())
+                np.fromiter((i for row in rows for i in row), kind).tofile(ids)
         about = {"type": np.dtype(kind).name, "left_out": {k: n for k, n in left_out.items() if n}, "words": words}
         (folder / "corpus.json").write_text(json.dumps(about))  # last: a folder without it is not a corpus
         return cls(folder)
 
     @staticmethod
     def exists(folder: Path) -> bool:
-        return (folder / "corpus.json").exists()
+        return all((folder / name).is_file() for name in ("corpus.json", "ends.bin", "ids.bin"))
 
     def __len__(self) -> int:
         return len(self._ends) // 2
@@ -67,8 +69,9 @@ class Corpus:
         return (self[i] for i in range(len(self)))
 
 
-def _too_long(pair: tuple[list[int], list[int]], longest: int | None) -> bool:
-    return longest is not None and max(map(len, pair)) > longest
+def _mapped(file: Path, kind: DTypeLike) -> NDArray[Any]:
+    """The numbers in a file; an empty one cannot be mapped. A plain array: slices of a memmap are slow to make."""
+    return np.asarray(np.memmap(file, kind, "r")) if file.stat().st_size else np.zeros(0, kind)
 
 
 def _chunks(pairs: Iterable[tuple[str, str]], size: int) -> Iterator[list[tuple[str, str]]]:

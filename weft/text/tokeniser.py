@@ -34,10 +34,15 @@ class Tokeniser:
         learner.pre_tokenizer = _words()
         alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
         size = vocabulary - len(SIGNS)
+        if size < len(alphabet):
+            raise WeftError(f"a vocabulary has at least {len(alphabet) + len(SIGNS)} subwords, not {vocabulary}.")
         trainer = trainers.BpeTrainer(
             vocab_size=size, initial_alphabet=alphabet, special_tokens=[], show_progress=False, max_token_length=64
         )
-        learner.train_from_iterator((" " + text for text in texts), trainer)
+        try:
+            learner.train_from_iterator((" " + text for text in texts), trainer)
+        except UnicodeEncodeError as error:
+            raise _not_unicode(error.object) from None
         learned = json.loads(learner.to_str())["model"]
         if len(learned["vocab"]) < size:
             raise WeftError(
@@ -46,15 +51,16 @@ class Tokeniser:
             )
         vocab = {sign: i for i, sign in enumerate(SIGNS)}
         vocab |= {piece: i + len(SIGNS) for piece, i in learned["vocab"].items()}
-        return cls(_assembled(vocab, [tuple(merge) for merge in learned["merges"]]))
+        return cls(_assembled(vocab, learned["merges"]))
 
     @classmethod
     def load(cls, file: Path) -> "Tokeniser":
         try:
             learned = json.loads(file.read_text(encoding="utf-8"))
-            merges = [tuple(merge) for merge in learned["merges"]]
-            vocab = {piece: i for i, piece in enumerate(learned["pieces"])}
-            return cls(_assembled(vocab, merges))
+            pieces = learned["pieces"]
+            if tuple(pieces[: len(SIGNS)]) != SIGNS or len(set(pieces)) < len(pieces):
+                raise ValueError("its pieces are not in order.")
+            return cls(_assembled({piece: i for i, piece in enumerate(pieces)}, learned["merges"]))
         except FileNotFoundError:
             raise WeftError(f"{file} is missing.") from None
         except Exception as error:  # the tokenizers library raises plain Exception
@@ -73,8 +79,7 @@ class Tokeniser:
         try:
             return [[*e.ids, END] for e in self.pieces.encode_batch_fast([" " + text for text in texts])]
         except (TypeError, UnicodeEncodeError):
-            bad = next(text for text in texts if not _is_unicode(text))
-            raise WeftError(f"a text that is not Unicode (a lone surrogate): {bad!r}.") from None
+            raise _not_unicode(next(text for text in texts if not _is_unicode(text))) from None
 
     def decode(self, ids: Iterable[int]) -> str:
         words = []
@@ -85,21 +90,19 @@ class Tokeniser:
                 words.append(i)
         return str(self.pieces.decode(words, skip_special_tokens=False)).removeprefix(" ")
 
+    def words(self, ids: Sequence[int]) -> list[str]:
+        """The words that these pieces make, byte by visible byte. Pieces lie within words, and so do merges."""
+        text = self.pieces.decode(ids, skip_special_tokens=False)
+        return [word for word, _ in _words().pre_tokenize_str(text)]
+
     def readable(self, ids: Iterable[int]) -> list[str]:
-        """Each piece as a person may see it: words begin with ·, an end is ∎, a lone byte is its hex."""
+        """Each piece as a person may see it: words begin with ·, an end is ∎, half a character is its bytes."""
         return [self._readable[i] for i in ids]
 
     @cached_property
     def _readable(self) -> list[str]:
-        seen = []
-        for i in range(len(self)):
-            if i < len(SIGNS):
-                seen.append(("", "∅", "∎", "?")[i])
-                continue
-            text = self.pieces.decode([i], skip_special_tokens=False)
-            piece = self.pieces.id_to_token(i)
-            seen.append(f"<{_byte(piece):02X}>" if "�" in text and len(piece) == 1 else text.replace(" ", "·"))
-        return seen
+        pieces = [str(self.pieces.id_to_token(i)) for i in range(len(SIGNS), len(self))]
+        return ["", "∅", "∎", "?", *map(_seen, pieces)]
 
 
 def _words() -> pre_tokenizers.PreTokenizer:
@@ -107,18 +110,27 @@ def _words() -> pre_tokenizers.PreTokenizer:
     return pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
 
 
-def _assembled(vocab: dict[str, int], merges: list[tuple[str, ...]]) -> Tokenizer:
-    pieces = Tokenizer(models.BPE(vocab=vocab, merges=merges))
+def _assembled(vocab: dict[str, int], merges: list[list[str]]) -> Tokenizer:
+    pieces = Tokenizer(models.BPE(vocab=vocab, merges=[(left, right) for left, right in merges]))
     pieces.pre_tokenizer = _words()
     pieces.decoder = decoders.ByteLevel()
     return pieces
 
 
+def _seen(piece: str) -> str:
+    text = bytes(map(_byte, piece)).decode("utf-8", "surrogateescape").replace(" ", "·")
+    return "".join(character if _is_unicode(character) else f"<{ord(character) & 0xFF:02X}>" for character in text)
+
+
 def _byte(character: str) -> int:
-    """The byte that the byte-level alphabet shows as this character: printable ones as they are, the rest from U+0100."""
+    """The byte that the byte-level alphabet shows as this character: printable ones as they are, others from U+0100."""
     hidden = [*range(0x21), *range(0x7F, 0xA1), 0xAD]
     return hidden[ord(character) - 256] if ord(character) >= 256 else ord(character)
 
 
 def _is_unicode(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _not_unicode(text: str) -> WeftError:
+    return WeftError(f"a text that is not Unicode (a lone surrogate): {text.removeprefix(' ')!r}.")

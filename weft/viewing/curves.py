@@ -12,11 +12,12 @@ def draw_curves(metrics: Path, picture: Path) -> None:
     valid = [(row["step"], row["valid"]) for row in rows if "valid" in row]
     figure = Figure(figsize=(10, 4), layout="constrained")
     loss, bleu = figure.subplots(1, 2)
+    dots = {"marker": "o", "ms": 3}
     loss.plot([row["step"] for row in steps], [row["loss"] for row in steps], color="#9ecae1", lw=1, label="training")
-    loss.plot([s for s, _ in valid], [v["loss"] for _, v in valid], color="#08519c", marker="o", ms=3, label="validation")
+    loss.plot([s for s, _ in valid], [v["loss"] for _, v in valid], color="#08519c", label="validation", **dots)
     loss.set(xlabel="step", ylabel="loss (nats per token)")
     loss.legend(frameon=False)
-    bleu.plot([s for s, _ in valid], [v["bleu"] for _, v in valid], color="#d94801", marker="o", ms=3)
+    bleu.plot([s for s, _ in valid], [v["bleu"] for _, v in valid], color="#d94801", **dots)
     bleu.set(xlabel="step", ylabel="validation BLEU", ylim=(0, None))
     for axes in (loss, bleu):
         axes.spines[["top", "right"]].set_visible(False)

@@ -28,7 +28,7 @@ def draw_alignment(
         spine.set_visible(False)
     axes.set_xlabel(f"encoder-decoder attention, {which}", fontsize=9, color="#555555", labelpad=10)
     bar = figure.colorbar(image, ax=axes, shrink=0.6, aspect=18, pad=0.02)
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
     bar.ax.tick_params(length=0, labelsize=8, labelcolor="#555555")
     figure.savefig(file, dpi=160)
 

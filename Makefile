@@ -1,0 +1,38 @@
+# Each target makes .venv and installs what it needs, once. PYTHON chooses the interpreter (3.11 or newer).
+PYTHON ?= python3
+BIN = .venv/bin
+DATA ?= ../shared/data
+
+.PHONY: setup demo test lint test-slow model reproduce clean
+
+setup: .venv/ready
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@
+
+demo: setup
+	$(BIN)/weft demo --out runs/demo
+
+test: setup
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: setup
+	$(BIN)/python -m pytest -m slow
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# The shipped model, as it was made: about an hour and a half on two cores. See weft/shipped/en-de/README.md.
+model: setup
+	$(BIN)/python -m benchmarks.shipped_model --data $(DATA) --out runs/en-de
+
+# The score of record on Multi30k: three seeds, see docs/results.md.
+reproduce: setup
+	$(BIN)/python -m benchmarks.multi30k --data $(DATA) --out runs/multi30k
+
+clean:
+	rm -rf .venv runs build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -1,0 +1,109 @@
+"""Contracts of whole models, one for each catalogue entry: what is true of every part is true of what it is put into."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from tests.contracts.tiny import every_model, filled, model_with, sentences, there_and_back, without_gradient
+from weft.models.sequence_to_sequence import PAD, START, Batch
+from weft.parts.call import State
+
+every_part = pytest.mark.parametrize(("slot", "name"), list(every_model()))
+
+
+def hidden(model: nn.Module, source: Tensor, target: Tensor) -> Tensor:
+    return model.decode(target, model.encode(source))
+
+
+def longer(tokens: Tensor) -> Tensor:
+    return nn.functional.pad(tokens, (0, 3), value=PAD)
+
+
+@every_part
+def test_every_parameter_gets_a_gradient(slot: str, name: str) -> None:
+    model = model_with(slot, name)
+    model(Batch(sentences(6, 4), sentences(5, 3))).objective.backward()
+    assert without_gradient(model) == []
+
+
+@every_part
+def test_padding_of_the_source_changes_nothing(slot: str, name: str) -> None:
+    model, source, target = model_with(slot, name), sentences(6, 4), sentences(5, 3)
+    assert_close(hidden(model, longer(source), target), hidden(model, source, target))
+
+
+@every_part
+def test_padding_of_the_target_changes_nothing(slot: str, name: str) -> None:
+    model, source, target = model_with(slot, name), sentences(6, 4), sentences(5, 3)
+    ours, padded = model(Batch(source, target)), model(Batch(source, longer(target)))
+    assert_close((padded.objective, padded.nll), (ours.objective, ours.nll))
+    assert padded.count == ours.count == 8
+
+
+@every_part
+def test_the_decoder_ignores_the_future(slot: str, name: str) -> None:
+    model, source = model_with(slot, name), sentences(6, 4)
+    first, other = torch.randint(4, 260, (2, 2, 5))
+    for t in range(1, 5):
+        changed = torch.cat((first[:, :t], other[:, t:]), 1)
+        assert_close(hidden(model, source, changed)[:, :t], hidden(model, source, first)[:, :t])
+
+
+@every_part
+def test_the_decoder_sees_the_source(slot: str, name: str) -> None:
+    model, target = model_with(slot, name), sentences(5, 3)
+    assert not torch.allclose(hidden(model, sentences(6, 4), target), hidden(model, sentences(6, 4), target))
+
+
+@every_part
+def test_step_by_step_equals_all_at_once(slot: str, name: str) -> None:
+    model, source, target, state = model_with(slot, name), sentences(6, 4), torch.randint(4, 260, (2, 5)), State()
+    memory = model.encode(source)
+    steps = [model.decode(target[:, t : t + 1], memory, torch.full((2, 1), t), state) for t in range(5)]
+    assert_close(torch.cat(steps, 1), hidden(model, source, target))
+
+
+@every_part
+def test_hypotheses_share_a_sentence_and_change_places(slot: str, name: str) -> None:
+    """Two hypotheses of each of two sentences; after a step, the second of each goes on from the first."""
+    model, source, state = model_with(slot, name), sentences(6, 4), State()
+    memory, first, second = model.encode(source), torch.tensor([[4], [5], [6], [7]]), torch.tensor([[8], [9], [10], [11]])
+    model.decode(first, memory, torch.zeros(4, 1, dtype=torch.long), state)
+    parents = torch.tensor([0, 0, 2, 2])
+    state.select(parents)
+    moved = model.decode(second, memory, torch.ones(4, 1, dtype=torch.long), state)
+    whole = torch.cat((first[parents], second), 1)
+    assert_close(moved, hidden(model, source.repeat_interleave(2, 0), whole)[:, 1:])
+
+
+@every_part
+def test_batched_equals_single(slot: str, name: str) -> None:
+    model, source, target = model_with(slot, name), sentences(6, 4, 1), sentences(3, 5, 2)
+    together = model(Batch(source, target))
+    alone = [
+        model(Batch(source[b : b + 1, :s], target[b : b + 1, :t])) for b, (s, t) in enumerate([(6, 3), (4, 5), (1, 2)])
+    ]
+    assert_close(torch.stack([loss.nll for loss in alone]).sum(), together.nll)
+
+
+@every_part
+def test_there_and_back(slot: str, name: str) -> None:
+    model, source, target = model_with(slot, name), sentences(6, 4), sentences(5, 3)
+    again = filled(model_with(slot, name), there_and_back(model))
+    assert torch.equal(hidden(again, source, target), hidden(model, source, target))
+
+
+@every_part
+def test_a_first_step_of_training_makes_the_loss_smaller(slot: str, name: str) -> None:
+    model, batch = model_with(slot, name), Batch(sentences(6, 4), sentences(5, 3))
+    before = model(batch).objective
+    before.backward()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter -= 1e-4 * parameter.grad
+    assert model(batch).objective < before
+
+
+def test_the_start_is_not_the_pad() -> None:
+    assert START != PAD

@@ -1,0 +1,125 @@
+"""Contracts of every preset, and the sizes of table 3 (SPEC 2.2)."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from weft.plans import names, plan
+from weft.plans.check import check
+from weft.plans.plan import Plan
+from weft.plans.presets import read_plan_file
+
+every_preset = pytest.mark.parametrize("name", names())
+
+# Millions of parameters, as the paper's table 3 has them; where it has no number, those of the base model.
+TABLE_3 = {
+    "transformer-base": 65,
+    "transformer-a1": 65,
+    "transformer-a4": 65,
+    "transformer-a16": 65,
+    "transformer-a32": 65,
+    "transformer-b16": 58,
+    "transformer-b32": 60,
+    "transformer-c-n2": 36,
+    "transformer-c-n4": 50,
+    "transformer-c-n8": 80,
+    "transformer-c-d256": 28,
+    "transformer-c-d1024": 168,
+    "transformer-c-ff1024": 53,
+    "transformer-c-ff4096": 90,
+    "transformer-d-drop0": 65,
+    "transformer-d-drop2": 65,
+    "transformer-d-smooth0": 65,
+    "transformer-d-smooth2": 65,
+    "transformer-e": 65,
+    "transformer-big": 213,
+}
+
+
+def parameters(chosen: Plan) -> int:
+    with torch.device("meta"):
+        return sum(parameter.numel() for parameter in chosen.build().parameters())
+
+
+@every_preset
+def test_it_passes_the_check(name: str) -> None:
+    check(plan(name))
+
+
+@every_preset
+def test_it_builds_without_memory_for_weights(name: str) -> None:
+    assert parameters(plan(name)) > 0
+
+
+@every_preset
+def test_it_goes_through_yaml_and_back(name: str, tmp_path: Path) -> None:
+    plan(name).write(tmp_path / "plan.yaml")
+    assert read_plan_file(tmp_path / "plan.yaml") == plan(name)
+
+
+@every_preset
+def test_it_has_its_name_and_a_line_that_cites_its_paper(name: str) -> None:
+    assert plan(name).name == name
+    assert "arXiv:" in plan(name).about
+    assert "\n" not in plan(name).about
+
+
+@pytest.mark.parametrize("name", TABLE_3)
+def test_the_sizes_of_table_3(name: str) -> None:
+    assert parameters(plan(name)) / 1e6 == pytest.approx(TABLE_3[name], rel=0.07)
+
+
+def test_the_size_of_the_tiny_model() -> None:
+    """The size that the score of record is told for."""
+    assert parameters(plan("transformer-tiny")) / 1e6 == pytest.approx(2.6, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "differences"),
+    {
+        "transformer-a1": {"heads": 1},
+        "transformer-a4": {"heads": 4},
+        "transformer-a16": {"heads": 16},
+        "transformer-a32": {"heads": 32},
+        "transformer-b16": {"key_width": 16},
+        "transformer-b32": {"key_width": 32},
+        "transformer-c-d256": {"key_width": 32, "value_width": 32},
+        "transformer-c-d1024": {"key_width": 128, "value_width": 128},
+        "transformer-big": {"heads": 16},
+    }.items(),
+)
+def test_every_attention_of_a_row_has_its_heads(name: str, differences: dict[str, int]) -> None:
+    chosen = plan(name)
+    for part in (chosen.encoder.mixer, chosen.decoder.mixer, chosen.decoder.cross):
+        assert part.options == differences
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "value"),
+    [
+        ("transformer-base", "encoder.layers", 6),
+        ("transformer-base", "encoder.dropout", 0.1),
+        ("transformer-base", "ends.head.options", {"smoothing": 0.1}),
+        ("transformer-c-n2", "decoder.layers", 2),
+        ("transformer-c-n4", "encoder.layers", 4),
+        ("transformer-c-n8", "encoder.layers", 8),
+        ("transformer-c-d256", "width", 256),
+        ("transformer-c-d256", "encoder.feed_forward.options", {"hidden": 2048}),
+        ("transformer-c-ff1024", "decoder.feed_forward.options", {"hidden": 1024}),
+        ("transformer-c-ff4096", "encoder.feed_forward.options", {"hidden": 4096}),
+        ("transformer-d-drop0", "decoder.dropout", 0.0),
+        ("transformer-d-drop2", "encoder.dropout", 0.2),
+        ("transformer-d-smooth0", "ends.head.options", {}),
+        ("transformer-d-smooth2", "ends.head.options", {"smoothing": 0.2}),
+        ("transformer-e", "ends.position.name", "learned"),
+        ("transformer-big", "encoder.dropout", 0.3),
+        ("transformer-tiny", "encoder.layers", 4),
+        ("transformer-tiny", "width", 128),
+    ],
+)
+def test_what_a_row_varies(name: str, setting: str, value: object) -> None:
+    found: object = plan(name)
+    for word in setting.split("."):
+        found = getattr(found, word)
+    assert found == value

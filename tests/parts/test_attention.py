@@ -1,0 +1,262 @@
+"""Attention by hand, in heads, masked, watched; and equal to torch's own with copied weights."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.testing import assert_close
+
+from tests.parts.watchers import Looking, Silencing
+from weft.parts.attention import Attention, attention_weights, causal, clear_attention, full
+from weft.parts.call import Call, Memory, State
+
+QUERY = torch.tensor([[1.0, 1.0, 0.0]])
+KEYS = torch.tensor([[1.0, 3.0, 0.0], [0.0, 0.0, 1.0], [5.0, -1.0, 2.0]])
+# Scores 4, 0, 4 over √3: the first and the last key get the weight e / (2 e + 1) with e = exp(4 / √3).
+E = math.exp(4 / math.sqrt(3))
+WEIGHTS = torch.tensor([[E, 1.0, E]]) / (2 * E + 1)
+
+
+# The worked example of the lecture (SPEC 1.3)
+
+
+def test_weights_of_the_worked_example() -> None:
+    assert_close(attention_weights(QUERY, KEYS), WEIGHTS)
+    assert_close(WEIGHTS, torch.tensor([[0.476, 0.047, 0.476]]), atol=5e-4, rtol=0)  # its three digits
+
+
+def test_context_of_the_worked_example() -> None:
+    context = clear_attention(QUERY, KEYS, KEYS)
+    w = float(WEIGHTS[0, 0])
+    assert_close(context, torch.tensor([[6 * w, 2 * w, 1.0]]))
+    assert_close(context, torch.tensor([[2.857, 0.952, 1.000]]), atol=1.5e-3, rtol=0)  # its digits are those of e = 10
+
+
+def test_context_when_the_values_differ_from_the_keys() -> None:
+    values = torch.tensor([[2.0, 0.0], [0.0, 1.0], [4.0, 10.0]])
+    w = float(WEIGHTS[0, 0])
+    assert_close(clear_attention(QUERY, KEYS, values), torch.tensor([[6 * w, (1 - 2 * w) + 10 * w]]))
+
+
+@pytest.mark.parametrize("width", [4, 64, 512])
+def test_the_scaled_score_has_variance_one(width: int) -> None:
+    """The variance of n samples of a score strays from 1 by about √(2 / n): 0.007 here."""
+    query, key = torch.randn(2, 40_000, 1, width)
+    scores = (query * key).sum(-1) / math.sqrt(width)
+    assert scores.var().item() == pytest.approx(1.0, abs=0.03)
+
+
+def test_the_weights_use_the_scaled_score() -> None:
+    query, key = torch.randn(2, 3, 64)
+    log_ratio = attention_weights(query, key).log()
+    assert_close(log_ratio[:, 0] - log_ratio[:, 1], (query @ (key[0] - key[1])) / 8)
+
+
+# Masks
+
+
+def test_what_is_not_visible_gets_exactly_zero_weight() -> None:
+    visible = torch.tensor([[True, False, True]])
+    weights = attention_weights(QUERY, KEYS, visible)
+    assert weights[0, 1] == 0.0
+    assert_close(weights, torch.tensor([[0.5, 0.0, 0.5]]))
+
+
+def test_full_hides_nothing() -> None:
+    assert full(torch.arange(3)[None], torch.arange(4)[None]) is None
+
+
+def test_causal_sees_itself_and_the_past() -> None:
+    positions = torch.arange(3)[None]
+    assert causal(positions, positions).tolist() == [[[True, False, False], [True, True, False], [True, True, True]]]
+
+
+def test_causal_goes_by_absolute_positions_of_each_row() -> None:
+    query, key = torch.tensor([[3, 4], [0, 1]]), torch.tensor([[2, 3, 4], [0, 1, 2]])
+    assert causal(query, key).tolist() == [
+        [[True, True, False], [True, True, True]],
+        [[True, False, False], [True, True, False]],
+    ]
+
+
+def test_a_single_newest_query_sees_everything() -> None:
+    assert causal(torch.tensor([[5]]), torch.arange(6)[None]) is None
+
+
+def test_padding_gets_exactly_zero_weight_in_every_head() -> None:
+    attention, look = Attention(6, 2), Looking()
+    keep = torch.tensor([[True, True, False, False], [True, True, True, False]])
+    attention(torch.randn(2, 4, 6), Call(keep=keep, watch=look))
+    weights = look.seen["", "weights"]
+    assert (weights.masked_select(~keep[:, None, None].expand_as(weights)) == 0.0).all()
+
+
+def test_padding_of_the_memory_gets_exactly_zero_weight() -> None:
+    attention, look = Attention(6, 2), Looking()
+    keep = torch.tensor([[True, False, False], [True, True, False]])
+    attention(torch.randn(2, 4, 6), Call(memory=Memory(torch.randn(2, 3, 6), keep), watch=look))
+    weights = look.seen["", "weights"]  # (B, H, T, S)
+    assert (weights.masked_select(~keep[:, None, None].expand_as(weights)) == 0.0).all()
+
+
+# Heads
+
+
+def by_hand(attention: Attention, x: Tensor, key_width: int, value_width: int, visible: Tensor | None = None) -> Tensor:
+    """Self-attention as the paper writes it: each head with matrices of its own, concatenated, times W^O."""
+    h = attention.heads
+    sizes = [key_width] * 2 * h + [value_width] * h
+    matrices = attention.project.weight.split(sizes)
+    biases = attention.project.bias.split(sizes)
+    queries, keys, values = (
+        [F.linear(x, matrices[kind * h + i], biases[kind * h + i]) for i in range(h)] for kind in range(3)
+    )
+    heads = [clear_attention(q, k, v, visible) for q, k, v in zip(queries, keys, values)]
+    return F.linear(torch.cat(heads, -1), attention.out.weight, attention.out.bias)
+
+
+def test_heads_are_concatenated_and_projected() -> None:
+    attention, x = Attention(6, 3), torch.randn(2, 4, 6)
+    assert_close(attention(x, Call()), by_hand(attention, x, 2, 2))
+
+
+def test_masked_heads() -> None:
+    attention, x = Attention(6, 3, pattern=causal), torch.randn(2, 4, 6)
+    assert_close(attention(x, Call()), by_hand(attention, x, 2, 2, torch.ones(4, 4).tril().bool()))
+
+
+def test_key_and_value_widths_are_free_of_the_width() -> None:
+    attention, x = Attention(6, 4, key_width=3, value_width=5), torch.randn(2, 4, 6)
+    assert attention.out.in_features == 20
+    assert_close(attention(x, Call()), by_hand(attention, x, 3, 5))
+
+
+def test_dropout_acts_on_the_weights_while_training_only() -> None:
+    attention, x = Attention(6, 2, dropout=0.5), torch.randn(2, 4, 6)
+    assert not torch.equal(attention(x, Call()), attention(x, Call()))
+    attention.eval()
+    assert_close(attention(x, Call()), by_hand(attention, x, 3, 3))
+
+
+# Decoding
+
+
+def test_hypotheses_of_a_sentence_share_its_keys() -> None:
+    """Two sentences with three hypotheses each: the memory is not copied, the answer is as if it were."""
+    attention, x = Attention(6, 2), torch.randn(6, 1, 6)
+    memory = Memory(torch.randn(2, 5, 6), torch.tensor([[True] * 5, [True] * 3 + [False] * 2]))
+    copied = memory.select(torch.tensor([0, 0, 0, 1, 1, 1]))
+    state, look = State(), Looking()
+    assert_close(
+        attention(x, Call(memory=memory, state=state, watch=look)), attention(x, Call(memory=copied, state=State()))
+    )
+    assert state.sentences[".key_value"].size(0) == 2
+    assert look.seen["", "weights"].shape == (6, 2, 1, 5)
+
+
+def test_watched_weights_of_hypotheses_are_each_their_own() -> None:
+    attention, x = Attention(6, 2), torch.randn(6, 1, 6)
+    memory = Memory(torch.randn(2, 5, 6), torch.ones(2, 5, dtype=torch.bool))
+    together, alone = Looking(), Looking()
+    attention(x, Call(memory=memory, watch=together))
+    attention(x[4:5], Call(memory=memory.select(torch.tensor([1])), watch=alone))
+    assert_close(together.seen["", "weights"][4:5], alone.seen["", "weights"])
+
+
+def test_the_memory_is_projected_once_in_a_run() -> None:
+    attention, state = Attention(6, 2), State()
+    keep = torch.ones(1, 3, dtype=torch.bool)
+    first = attention(torch.ones(1, 1, 6), Call(memory=Memory(torch.randn(1, 3, 6), keep), state=state))
+    again = attention(torch.ones(1, 1, 6), Call(memory=Memory(torch.randn(1, 3, 6), keep), state=state))
+    assert_close(again, first)
+
+
+# Watching
+
+
+@pytest.mark.parametrize("cross", [False, True])
+def test_watched_weights_sum_to_one_and_are_those_of_the_formula(cross: bool) -> None:
+    attention, x, look = Attention(6, 2), torch.randn(2, 4, 6), Looking()
+    memory = Memory(torch.randn(2, 3, 6), torch.ones(2, 3, dtype=torch.bool)) if cross else None
+    attention(x, Call(memory=memory, watch=look, place="encoder.0.mix"))
+    weights = look.seen["encoder.0.mix", "weights"]
+    read = x if memory is None else memory.output
+    query = F.linear(x, attention.project.weight[3:6], attention.project.bias[3:6])  # the second head's
+    key = F.linear(read, attention.project.weight[9:12], attention.project.bias[9:12])
+    assert_close(weights.sum(-1), torch.ones(2, 2, 4))
+    assert_close(weights[:, 1], attention_weights(query, key))
+
+
+def test_watching_changes_nothing() -> None:
+    attention, x = Attention(6, 2, pattern=causal), torch.randn(2, 4, 6)
+    assert torch.equal(attention(x, Call(watch=Looking())), attention(x, Call()))
+
+
+def test_a_silenced_head_contributes_nothing() -> None:
+    attention, x = Attention(6, 3), torch.randn(2, 4, 6)
+    silenced = attention(x, Call(watch=Silencing(1)))
+    without = Attention(6, 3)
+    without.load_state_dict(attention.state_dict())
+    with torch.no_grad():
+        without.out.weight[:, 2:4] = 0.0  # what W^O makes of the second head
+    assert_close(silenced, without(x, Call()))
+    assert not torch.allclose(silenced, attention(x, Call()))
+
+
+# Reductions: clear = fast = torch.nn.MultiheadAttention
+
+
+@pytest.mark.parametrize("mask", ["none", "causal", "padding"])
+def test_clear_attention_is_the_fast_one(mask: str) -> None:
+    """Forward and gradients."""
+    visible = {
+        "none": None,
+        "causal": torch.ones(4, 4).tril().bool(),
+        "padding": torch.tensor([[True, True, True, False], [True, False, False, False]])[:, None, None],
+    }[mask]
+    inputs = [torch.randn(2, 3, 4, 5, dtype=torch.float64, requires_grad=True) for _ in range(3)]
+    clear, fast = clear_attention(*inputs, visible), F.scaled_dot_product_attention(*inputs, visible)
+    assert_close(clear, fast)
+    seed = torch.randn_like(clear)
+    assert_close(torch.autograd.grad(clear, inputs, seed), torch.autograd.grad(fast, inputs, seed))
+
+
+def torchs_own(attention: Attention, width: int) -> nn.MultiheadAttention:
+    own = nn.MultiheadAttention(width, attention.heads, batch_first=True, dtype=torch.float64)
+    with torch.no_grad():
+        own.in_proj_weight.copy_(attention.project.weight)
+        own.in_proj_bias.copy_(attention.project.bias)
+        own.out_proj.weight.copy_(attention.out.weight)
+        own.out_proj.bias.copy_(attention.out.bias)
+    return own
+
+
+@pytest.mark.parametrize("padded", [False, True], ids=["whole", "padded"])
+@pytest.mark.parametrize("use", ["self", "causal", "cross"])
+def test_multihead_attention_with_copied_weights(use: str, padded: bool) -> None:
+    """Forward, watched weights and the gradients of inputs and of all weights."""
+    attention = Attention(6, 3, pattern=causal if use == "causal" else full).double()
+    own = torchs_own(attention, 6)
+    x = torch.randn(2, 4, 6, dtype=torch.float64, requires_grad=True)
+    source = torch.randn(2, 5, 6, dtype=torch.float64, requires_grad=True) if use == "cross" else x
+    lengths = torch.tensor([source.size(1), 2 if padded else source.size(1)])
+    keep = torch.arange(source.size(1)) < lengths[:, None]
+    memory, look = Memory(source, keep) if use == "cross" else None, Looking()
+
+    ours = attention(x, Call(keep=None if memory else keep, memory=memory, watch=look))
+    hidden_future = torch.ones(4, 4).triu(1).bool() if use == "causal" else None
+    theirs, weights = own(
+        x, source, source, key_padding_mask=~keep, attn_mask=hidden_future, average_attn_weights=False
+    )
+
+    assert_close(ours, theirs)
+    assert_close(look.seen["", "weights"], weights)
+    seed = torch.randn_like(ours)
+    inputs = [x] if source is x else [x, source]
+    mine = [attention.project.weight, attention.project.bias, attention.out.weight, attention.out.bias]
+    yours = [own.in_proj_weight, own.in_proj_bias, own.out_proj.weight, own.out_proj.bias]
+    assert_close(
+        torch.autograd.grad(ours, [*inputs, *mine], seed), torch.autograd.grad(theirs, [*inputs, *yours], seed)
+    )

@@ -1,0 +1,91 @@
+"""Call, Memory and State: their size is held here."""
+
+from dataclasses import FrozenInstanceError, fields
+
+import pytest
+import torch
+
+from weft.parts.call import Call, Memory, State
+
+
+def test_a_call_stays_this_small() -> None:
+    assert [field.name for field in fields(Call)] == ["keep", "positions", "memory", "state", "watch", "place"]
+
+
+def test_a_memory_stays_this_small() -> None:
+    assert [field.name for field in fields(Memory)] == ["output", "keep"]
+
+
+@pytest.mark.parametrize(
+    ("thing", "name"), [(Call(), "place"), (Memory(torch.ones(1), torch.ones(1)), "keep")], ids=["Call", "Memory"]
+)
+def test_both_are_frozen(thing: Call | Memory, name: str) -> None:
+    with pytest.raises(FrozenInstanceError):
+        setattr(thing, name, None)
+
+
+def test_a_call_knows_where_it_is() -> None:
+    assert Call().at("decoder").at("3").at("cross").place == "decoder.3.cross"
+
+
+def test_at_keeps_everything_else() -> None:
+    keep, state = torch.tensor([[True]]), State()
+    inner = Call(keep=keep, state=state).at("encoder")
+    assert inner.keep is keep
+    assert inner.state is state
+
+
+def test_within_forgets_the_memory_and_nothing_else() -> None:
+    state = State()
+    inside = Call(memory=Memory(torch.ones(1, 1, 2), torch.ones(1, 1)), state=state, place="decoder").within()
+    assert inside.memory is None
+    assert inside.state is state
+    assert inside.place == "decoder"
+
+
+def test_memory_of_some_sentences() -> None:
+    memory = Memory(torch.arange(3.0).view(3, 1, 1), torch.tensor([[True], [False], [True]]))
+    chosen = memory.select(torch.tensor([2, 1]))
+    assert chosen.output.flatten().tolist() == [2.0, 1.0]
+    assert chosen.keep.flatten().tolist() == [True, False]
+
+
+def test_append_returns_everything_so_far() -> None:
+    state = State()
+    assert state.append("keys", torch.tensor([[1], [2]]), 1).tolist() == [[1], [2]]
+    assert state.append("keys", torch.tensor([[3], [4]]), 1).tolist() == [[1, 3], [2, 4]]
+
+
+def test_append_keeps_names_apart() -> None:
+    state = State()
+    state.append("0.key", torch.tensor([[1]]), 1)
+    assert state.append("1.key", torch.tensor([[2]]), 1).tolist() == [[2]]
+
+
+def test_once_makes_its_entry_once() -> None:
+    state, made = State(), []
+
+    def make() -> torch.Tensor:
+        made.append(1)
+        return torch.ones(2)
+
+    assert state.once("keys", make) is state.once("keys", make)
+    assert made == [1]
+
+
+def test_select_moves_hypotheses_and_leaves_sentences() -> None:
+    state = State()
+    state.append("keys", torch.tensor([[10], [20], [30]]), 1)
+    state.once("memory", lambda: torch.tensor([[7], [8]]))
+    state.select(torch.tensor([2, 2, 0]))
+    assert state.hypotheses["keys"].tolist() == [[30], [30], [10]]
+    assert state.sentences["memory"].tolist() == [[7], [8]]
+
+
+def test_retain_keeps_sentences_and_leaves_hypotheses() -> None:
+    state = State()
+    state.append("keys", torch.tensor([[10], [20], [30]]), 1)
+    state.once("memory", lambda: torch.tensor([[7], [8], [9]]))
+    state.retain(torch.tensor([2, 0]))
+    assert state.sentences["memory"].tolist() == [[9], [7]]
+    assert state.hypotheses["keys"].tolist() == [[10], [20], [30]]

@@ -1,0 +1,60 @@
+"""Feed-forward layers by hand."""
+
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from weft.parts.call import Call
+from weft.parts.feed_forward import Product
+
+X = torch.tensor([[[1.0, -2.0]]])
+
+
+def filled(layer: Product, project: list[list[float]], biases: list[float], out: list[list[float]]) -> Product:
+    with torch.no_grad():
+        layer.project.weight.copy_(torch.tensor(project))
+        layer.project.bias.copy_(torch.tensor(biases))
+        layer.out.weight.copy_(torch.tensor(out))
+        layer.out.bias.copy_(torch.tensor([0.5, -0.5]))
+    return layer
+
+
+def test_the_formula_of_2017() -> None:
+    """max(0, x W₁ + b₁) W₂ + b₂: inside -1, 4 and 5, of which relu leaves 0, 4 and 5."""
+    layer = filled(
+        Product(2, 3, [nn.ReLU()]), [[1, 1], [2, -1], [0, -2]], [0.0, 0.0, 1.0], [[1.0, 1.0, 2.0], [3.0, 0.0, -1.0]]
+    )
+    assert_close(layer(X, Call()), torch.tensor([[[4 + 10 + 0.5, -5 - 0.5]]]))
+
+
+def test_two_activations_are_multiplied() -> None:
+    """(relu(x W) ⊙ x V) W₂: relu leaves 0 and 4 of -1 and 4; the other side has 3 and -2; the product is 0 and -8."""
+    layer = filled(
+        Product(2, 2, [nn.ReLU(), nn.Identity()]),
+        [[1, 1], [2, -1], [3, 0], [0, 1]],
+        [0.0, 0.0, 0.0, 0.0],
+        [[1.0, 1.0], [5.0, 0.5]],
+    )
+    assert_close(layer(X, Call()), torch.tensor([[[-8 + 0.5, -4 - 0.5]]]))
+
+
+def test_the_first_activation_acts_on_the_first_projection() -> None:
+    gate = Product(3, 4, [nn.Sigmoid(), nn.Identity()])
+    x = torch.randn(2, 5, 3)
+    inside = nn.functional.linear(x, gate.project.weight, gate.project.bias)
+    hidden = inside[..., :4].sigmoid() * inside[..., 4:]
+    assert_close(gate(x, Call()), nn.functional.linear(hidden, gate.out.weight, gate.out.bias))
+
+
+def test_dropout_stands_on_the_hidden_features() -> None:
+    layer = Product(3, 400, [nn.Identity()], dropout=0.5)
+    with torch.no_grad():
+        layer.out.weight.fill_(1.0)
+        layer.out.bias.zero_()
+        layer.project.weight.zero_()
+        layer.project.bias.fill_(1.0)
+    total = layer(torch.zeros(1, 1, 3), Call())[0, 0]
+    assert (total == total[0]).all()  # one draw for all outputs: it was the inside that was dropped
+    assert total[0] != 400
+    assert total[0] % 2 == 0
+    assert_close(layer.eval()(torch.zeros(1, 1, 3), Call()), torch.full((1, 1, 3), 400.0))

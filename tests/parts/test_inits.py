@@ -1,0 +1,60 @@
+"""Initialisation: a pass over a finished model."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from weft.parts.attention import Attention
+from weft.parts.inits import depth_scaled, xavier
+from weft.parts.layers import Add, Layer, PostNorm, Stack, Within
+
+
+def test_xavier_draws_uniformly_from_its_bounds() -> None:
+    """Variance 2 / (fan in + fan out): uniform between ± √(6 / (fan in + fan out))."""
+    layer = nn.Linear(100, 500)
+    xavier(layer)
+    bound = math.sqrt(6 / 600)
+    assert layer.weight.abs().max().item() == pytest.approx(bound, rel=1e-3)
+    assert layer.weight.var().item() == pytest.approx(2 / 600, rel=0.02)
+    assert (layer.bias == 0).all()
+
+
+def test_embeddings_are_drawn_normally_with_variance_one_over_width() -> None:
+    embedding = nn.Embedding(2000, 64)
+    xavier(embedding)
+    assert embedding.weight.var().item() == pytest.approx(1 / 64, rel=0.02)
+    assert embedding.weight.abs().max().item() > 3 / 8  # beyond three deviations: not uniform
+
+
+def test_xavier_leaves_norms_at_one_and_zero() -> None:
+    norm = nn.LayerNorm(4)
+    xavier(norm)
+    assert_close(norm.weight, torch.ones(4), check_stride=False)
+    assert_close(norm.bias, torch.zeros(4))
+
+
+def test_xavier_of_a_layer_without_bias() -> None:
+    xavier(nn.Linear(3, 3, bias=False))
+
+
+def stack(layers: int, sublayers: int) -> Stack:
+    def sublayer() -> Within:
+        return Within(PostNorm(nn.LayerNorm(4), 0.0, Add()), Attention(4, 2))
+
+    return Stack([Layer({str(i): sublayer() for i in range(sublayers)}) for _ in range(layers)], nn.Identity())
+
+
+def test_depth_scaled_divides_the_end_of_each_branch_by_the_root_of_their_number() -> None:
+    """Each stack counts its own branches: 2 layers of 2 in the encoder, 3 of 3 in the decoder."""
+    model = nn.ModuleDict({"encoder": stack(2, 2), "decoder": stack(3, 3)})
+    torch.manual_seed(1)
+    xavier(model)
+    plain = {name: value.clone() for name, value in model.state_dict().items()}
+    torch.manual_seed(1)
+    depth_scaled(model)
+    for name, value in model.state_dict().items():
+        branches = (4 if name.startswith("encoder") else 9) if name.endswith("body.out.weight") else 1
+        assert_close(value, plain[name] / math.sqrt(branches), msg=name)
