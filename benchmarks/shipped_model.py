@@ -1,0 +1,52 @@
+"""Make the shipped English to German model again, as `weft/shipped/en-de` was made.
+
+    python -m benchmarks.shipped_model --data ../shared/data --out runs/en-de
+
+Trains `transformer-small` on Tatoeba, stores the weights as float16 beside the plan and the subwords in OUT/shipped, and
+scores that stored file on the test set.
+"""
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+
+from weft.decoding import Beam
+from weft.evaluation.report import report
+from weft.folder import Folder, read_weights, save_weights
+from weft.plans.presets import plan
+from weft.text.reading import read_pairs
+from weft.training.observers import Bar
+from weft.training.run import begin, trainer
+from weft.translator import Translator
+
+
+def ship(run: Folder, to: Path) -> Folder:
+    """What a finished run leaves to the world: plan, subwords, languages, and weights of half the size."""
+    to.mkdir(parents=True, exist_ok=True)
+    for name in ("plan.yaml", "tokeniser.json", "about.json"):
+        shutil.copy(run.path / name, to / name)
+    save_weights({name: value.half() for name, value in read_weights(run.weights()).items()}, to / "model.safetensors")
+    return Folder.find(to)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--data", type=Path, required=True)
+    options.add_argument("--out", type=Path, required=True)
+    given = options.parse_args()
+    train, valid, test = (
+        read_pairs([given.data / "tatoeba-deu-eng" / f"{split}.tsv.xz"], languages="en-de")
+        for split in ("train", "dev", "test")
+    )
+    if not (given.out / "model.safetensors").exists():
+        job = trainer(begin(plan("transformer-small"), train, valid, given.out, ("en", "de")))
+        job.observers = [Bar(job.options.steps), *job.observers]
+        job.train()
+    translator = Translator([ship(Folder.find(given.out), given.out / "shipped")])
+    for name, pairs in (("dev", valid), ("test", test)):
+        print(name, json.dumps(report(translator, list(pairs), Beam()).plain()), flush=True)
+
+
+if __name__ == "__main__":
+    main()
