@@ -5,9 +5,15 @@ import os
 import pytest
 import torch
 
-torch.set_num_threads(1 if "PYTEST_XDIST_WORKER" in os.environ else 2)
+THREADS = 1 if "PYTEST_XDIST_WORKER" in os.environ else 2
+TINY = {"parts", "models", "plans", "contracts"}  # sizes at which a second thread only waits for the first
 
 
 @pytest.fixture(autouse=True)
 def fixed_seed() -> None:
     torch.manual_seed(1)
+
+
+@pytest.fixture(autouse=True)
+def threads(request: pytest.FixtureRequest) -> None:
+    torch.set_num_threads(1 if request.path.parent.name in TINY else THREADS)

@@ -1,5 +1,5 @@
-"""A model on disk: a folder with a plan, a tokeniser, weights and what they are for. A run folder is one, and so is each
-model that ships with weft.
+"""A model on disk: a folder with a plan, a tokeniser, weights and what they are for. A run folder is one, and so is
+each model that ships with weft.
 
     plan.yaml            what the model is made of
     tokeniser.json       its subwords
@@ -65,9 +65,9 @@ class Folder:
 
     def describe(self, plan: Plan, tokeniser: Tokeniser, languages: tuple[str, str] | None) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
-        plan.write(self.path / "plan.yaml")
-        tokeniser.save(self.path / "tokeniser.json")
         (self.path / "about.json").write_text(json.dumps({"languages": languages}), encoding="utf-8")
+        tokeniser.save(self.path / "tokeniser.json")
+        plan.write(self.path / "plan.yaml")  # last: a folder without it is not a model
 
     def weights(self) -> Path:
         """The finished model, or the newest checkpoint of a training that has not ended."""
@@ -80,9 +80,18 @@ class Folder:
 
     def model(self, device: str = "cpu") -> SequenceToSequence:
         """The model, ready to be used."""
+        where = usable_device(device)
         model = self.plan().build(vocabulary=len(self.tokeniser()))
         load_weights(model, self.weights())
-        return model.to(device).eval()
+        return model.to(where).eval()
+
+
+def usable_device(name: str) -> torch.device:
+    """cpu, cuda or mps, where there is one."""
+    try:
+        return torch.zeros(1, device=name).device
+    except (RuntimeError, AssertionError):  # torch says it in both ways
+        raise WeftError(f"there is no device {name!r} here: cpu always is, cuda and mps on some machines.") from None
 
 
 def parameters(model: nn.Module) -> dict[str, nn.Parameter]:
@@ -91,7 +100,13 @@ def parameters(model: nn.Module) -> dict[str, nn.Parameter]:
 
 
 def save_weights(weights: dict[str, Tensor], file: Path) -> None:
-    save_file({name: value.detach().contiguous().cpu() for name, value in weights.items()}, file)
+    """Written under a temporary name and renamed: a file is there as a whole or not at all."""
+    draft = file.with_name(f".{file.name}.draft")
+    try:
+        save_file({name: value.detach().contiguous().cpu() for name, value in weights.items()}, draft)
+        draft.replace(file)
+    except SafetensorError as error:
+        raise WeftError(f"{file} could not be written: {error}.") from None
 
 
 def read_weights(file: Path) -> dict[str, Tensor]:
@@ -114,7 +129,7 @@ def load_weights(model: nn.Module, file: Path) -> None:
             wrong.append(f"{name} is {tuple(stored[name].shape)}, and the plan wants {tuple(wanted[name].shape)}")
     if wrong:
         listed = "\n".join(f"  {line}" for line in sorted(wrong)[:20])
-        raise WeftError(f"{file} does not fit its plan, in {len(wrong)} places:\n{listed}")
+        raise WeftError(f"{file} does not fit the plan, in {len(wrong)} places:\n{listed}")
     with torch.no_grad():
         for name, parameter in wanted.items():
             parameter.copy_(stored[name])

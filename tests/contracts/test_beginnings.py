@@ -9,8 +9,8 @@ from weft.plans.catalogues import INITS, SCHEDULES
 from weft.plans.part import Part
 from weft.plans.plan import Plan
 
-every_init = pytest.mark.parametrize("name", INITS)
-every_schedule = pytest.mark.parametrize("name", SCHEDULES)
+every_init = pytest.mark.parametrize("name", list(INITS))
+every_schedule = pytest.mark.parametrize("name", list(SCHEDULES))
 
 
 def initialised(name: str, seed: int) -> nn.Module:

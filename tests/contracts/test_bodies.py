@@ -58,7 +58,7 @@ EVERY = {
     **{f"join-{name}": partial(Joining, name) for name in JOINS},
     **{f"wiring-{name}": partial(Wiring, name) for name in WIRINGS},
 }
-every_body = pytest.mark.parametrize("make", EVERY.values(), ids=EVERY.keys())
+every_body = pytest.mark.parametrize("make", list(EVERY.values()), ids=list(EVERY))
 
 
 @every_body
@@ -104,13 +104,13 @@ def test_nothing_is_drawn_unless_told(make: Make) -> None:
     assert torch.equal(body(x), body(x))
 
 
-@pytest.mark.parametrize("name", FEED_FORWARDS)
+@pytest.mark.parametrize("name", list(FEED_FORWARDS))
 def test_a_feed_forward_takes_a_dropout_rate(name: str) -> None:
     feed = FEED_FORWARDS.makers[name](D, dropout=0.5)
     assert [module.p for module in feed.modules() if isinstance(module, Dropout)] == [0.5]
 
 
-@pytest.mark.parametrize("name", WIRINGS)
+@pytest.mark.parametrize("name", list(WIRINGS))
 def test_a_wiring_hands_on_the_call(name: str) -> None:
     calls = []
 
@@ -123,7 +123,7 @@ def test_a_wiring_hands_on_the_call(name: str) -> None:
     assert calls == [call]
 
 
-@pytest.mark.parametrize("name", WIRINGS)
+@pytest.mark.parametrize("name", list(WIRINGS))
 def test_a_wiring_says_whether_it_ends_in_a_norm(name: str) -> None:
     wiring = part(WIRINGS, name, nn.LayerNorm(D), 0.0, Add())
     found = wiring(random(B, T, D), lambda x, call: 50 * x, Call())

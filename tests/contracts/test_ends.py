@@ -10,9 +10,9 @@ from weft.errors import WeftError
 from weft.parts.positions import Position
 from weft.plans.catalogues import EMBEDDINGS, HEADS, POSITIONS
 
-every_embedding = pytest.mark.parametrize("name", EMBEDDINGS)
-every_position = pytest.mark.parametrize("name", POSITIONS)
-every_head = pytest.mark.parametrize("name", HEADS)
+every_embedding = pytest.mark.parametrize("name", list(EMBEDDINGS))
+every_position = pytest.mark.parametrize("name", list(POSITIONS))
+every_head = pytest.mark.parametrize("name", list(HEADS))
 
 
 # Embeddings: ids (B, T) → (B, T, D)

@@ -13,7 +13,7 @@ S = 4
 KEEP = torch.arange(T) < torch.tensor([T, 3, 1])[:, None]
 USES = ["whole", "causal", "cross"]
 
-every_mixer = pytest.mark.parametrize("name", MIXERS)
+every_mixer = pytest.mark.parametrize("name", list(MIXERS))
 every_use = pytest.mark.parametrize("use", USES)
 
 

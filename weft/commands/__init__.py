@@ -3,6 +3,7 @@
 import errno
 import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 
 import typer
@@ -21,11 +22,11 @@ for verb in VERBS:
     app.command(verb)(getattr(import_module(f"weft.commands.{verb}"), verb))
 
 
-def run() -> None:
+def run(arguments: Sequence[str] | None = None) -> None:
     from weft.errors import WeftError
 
     try:
-        app()
+        app(spread(sys.argv[1:] if arguments is None else arguments))
     except WeftError as error:
         fail(str(error), error.exit_code)
     except KeyboardInterrupt:
@@ -37,6 +38,24 @@ def run() -> None:
         if error.errno not in (errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EDQUOT):
             raise
         fail(f"{error.filename or 'a file'} could not be written: {error.strerror}.", 1)
+
+
+def spread(arguments: Sequence[str]) -> list[str]:
+    """`--train a b` as `--train a --train b`: these options take every word up to the next option.
+
+    >>> spread(["train", "tiny", "--train", "a.en", "a.de", "--set", "x=1", "y=2", "--resume"])
+    ['train', 'tiny', '--train', 'a.en', '--train', 'a.de', '--set', 'x=1', '--set', 'y=2', '--resume']
+    """
+    out: list[str] = []
+    option, values = "", 0
+    for word in arguments:
+        if word.startswith("-"):
+            option, values = word, 0
+        elif option in ("--train", "--valid") or (option == "--set" and (values == 0 or "=" in word)):
+            values += 1
+            out += [option] if values > 1 else []
+        out.append(word)
+    return out
 
 
 def fail(sentence: str, code: int) -> None:

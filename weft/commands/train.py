@@ -8,7 +8,7 @@ import typer
 
 def train(
     plan: Annotated[str, typer.Argument(help="A preset (see `weft show plans`), a .yaml file, or a model's folder.")],
-    train: Annotated[list[Path] | None, typer.Option(help="Pairs to learn from; give it once for each file.")] = None,
+    train: Annotated[list[Path] | None, typer.Option(help="Pairs to learn from: one file or several.")] = None,
     valid: Annotated[list[Path] | None, typer.Option(help="Pairs to validate on.")] = None,
     out: Annotated[Path, typer.Option(help="The run folder.")] = Path("run"),
     settings: Annotated[

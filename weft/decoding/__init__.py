@@ -1,5 +1,5 @@
-"""From a source to its target, one token after the other. One greedy search, one beam search and one sampler serve every
-model that has `encode`, `decode` and a head."""
+"""From a source to its target, one token after the other. One greedy search, one beam search and one sampler serve
+every model that has `encode`, `decode` and a head."""
 
 from weft.decoding.beam import Beam
 from weft.decoding.greedy import Greedy

@@ -1,7 +1,8 @@
 """Beam search: the k likeliest beginnings are kept at each step.
 
 Hypotheses are ranked by log P(Y) / |Y|^α. A sentence is done when k of its hypotheses have ended among the k best
-candidates of their step, or at the limit on its length. Only back-pointers are kept on the way, and followed in the end.
+candidates of their step, or at the limit on its length. Only back-pointers are kept on the way, and followed in the
+end.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from weft.decoding.hypothesis import Hypothesis, length_limits, length_penalised
 from weft.decoding.run import DecoderRun
+from weft.errors import WeftError
 from weft.models.sequence_to_sequence import END, START, SequenceToSequence
 from weft.parts.call import Watch
 
@@ -20,6 +22,10 @@ from weft.parts.call import Watch
 class Beam:
     width: int = 5
     length_penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise WeftError(f"a beam is at least 1 wide, not {self.width}.")
 
     @torch.inference_mode()
     def __call__(
@@ -43,8 +49,8 @@ class Beam:
             token = ids.view(len(active), -1).gather(1, top.indices)  # (sentences, 2 k)
             step_log_prob = log_probs.view(len(active), -1).gather(1, top.indices)
 
-            ended = token == END
-            for s, c in ended[:, :k].nonzero().tolist():
+            ended, possible = token == END, top.values != -torch.inf
+            for s, c in (ended & possible)[:, :k].nonzero().tolist():
                 found[active[s]].append(trail.follow(int(row[s, c]), END, float(step_log_prob[s, c])))
             # The first k candidates that go on, in the order of their scores.
             rank = torch.arange(top.indices.size(1), device=device) + ended * (2 * k)
@@ -54,7 +60,7 @@ class Beam:
             live = [s for s, sentence in enumerate(active) if len(found[sentence]) < k and length < limits[sentence]]
             for s, sentence in enumerate(active):
                 if length == limits[sentence] and len(found[sentence]) < k:
-                    for c in going[s].tolist():
+                    for c in going[s][possible[s, going[s]]].tolist():
                         cut = trail.follow(int(row[s, c]), int(token[s, c]), float(step_log_prob[s, c]))
                         found[sentence].append(cut)
 

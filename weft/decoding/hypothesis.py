@@ -1,5 +1,6 @@
 """What a search finds, and what all searches have in common."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -26,7 +27,7 @@ class Hypothesis:
 
 
 class Search(Protocol):
-    """Sources (B, S) → for each its hypotheses, best first. Several models vote with the mean of their probabilities."""
+    """Sources (B, S) → for each its hypotheses, best first. Several models vote: the mean of their probabilities."""
 
     def __call__(
         self, models: Sequence[SequenceToSequence], source: Tensor, watch: Watch | None = None
@@ -44,4 +45,4 @@ def length_limits(models: Sequence[SequenceToSequence], source: Tensor) -> list[
 
 def length_penalised(log_prob: float, length: int, alpha: float) -> float:
     """log P(Y) / |Y|^α, with the END counted: 0 prefers short translations, 1 is the mean per token."""
-    return log_prob / length**alpha
+    return log_prob / math.pow(length, alpha)

@@ -9,6 +9,7 @@ from torch import Tensor
 from weft.decoding.greedy import follow
 from weft.decoding.hypothesis import Hypothesis
 from weft.decoding.run import DecoderRun
+from weft.errors import WeftError
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.parts.call import Watch
 
@@ -16,7 +17,7 @@ from weft.parts.call import Watch
 @dataclass(frozen=True)
 class Sample:
     """Draw from p^(1/temperature), among the `top_k` likeliest, among the fewest that hold `top_p` of the probability
-    (nucleus sampling, arXiv:1904.09751). Zero or one: all of them."""
+    (nucleus sampling, arXiv:1904.09751). A top_k of 0 and a top_p of 1 are all of them."""
 
     temperature: float = 1.0
     top_k: int = 0
@@ -24,6 +25,10 @@ class Sample:
     draws: int = 1
     seed: int = 1
     length_penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.temperature <= 0 or self.top_k < 0 or not 0 <= self.top_p <= 1 or self.draws < 1:
+            raise WeftError(f"sampling wants temperature > 0, top_k ≥ 0, 0 ≤ top_p ≤ 1 and draws ≥ 1, not {self}.")
 
     @torch.inference_mode()
     def __call__(
@@ -38,9 +43,7 @@ class Sample:
 
         rows = source.repeat_interleave(self.draws, 0)  # each draw is a sentence of its own
         found = follow(models, rows, draw, self.length_penalty, watch)
-        return [
-            sorted(found[i : i + self.draws], key=lambda one: -one.score) for i in range(0, len(found), self.draws)
-        ]
+        return [sorted(found[i : i + self.draws], key=lambda one: -one.score) for i in range(0, len(found), self.draws)]
 
     def shaped(self, log_probs: Tensor) -> Tensor:
         """What to draw from: (R, V) → (R, V), not normalised."""
@@ -51,5 +54,6 @@ class Sample:
         if self.top_p < 1.0:
             ordered, order = probs.sort(-1, descending=True)
             before = ordered.cumsum(-1) - ordered  # the probability of everything likelier
+            before[:, 0] = -1.0  # the likeliest always stays
             probs = probs.scatter(1, order, ordered.masked_fill(before >= self.top_p, 0.0))
         return probs

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 import torch
 
 from weft.models.sequence_to_sequence import Batch, SequenceToSequence
+from weft.parts.heads import Loss
 
 
 @torch.inference_mode()
 def token_loss(model: SequenceToSequence, batches: Iterable[Batch]) -> float:
     """Mean negative log-likelihood of a target token, in nats."""
     device = next(model.parameters()).device
-    losses = [model(batch.to(device)) for batch in batches]
+    losses: list[Loss] = [model(batch.to(device)) for batch in batches]
     return sum(float(loss.nll) for loss in losses) / sum(loss.count for loss in losses)
 
 

@@ -39,7 +39,12 @@ class Report:
 
 
 def report(
-    translator: Scored, pairs: Sequence[tuple[str, str]], search: Search, *, lowercase: bool = False, tokenize: str = "13a"
+    translator: Scored,
+    pairs: Sequence[tuple[str, str]],
+    search: Search,
+    *,
+    lowercase: bool = False,
+    tokenize: str = "13a",
 ) -> Report:
     if not pairs:
         raise WeftError("there is nothing to score: the files are empty.")

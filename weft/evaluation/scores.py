@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 
 from weft.errors import WeftError, unknown
 
@@ -20,7 +21,11 @@ def bleu(
     """Cased and detokenised unless told otherwise; `tokenize="none"` for text that is tokenised already."""
     if tokenize not in BLEU.TOKENIZERS:
         raise WeftError(unknown("BLEU tokeniser", tokenize, BLEU.TOKENIZERS))
-    return _scored(BLEU(lowercase=lowercase, tokenize=tokenize, force=True), hypotheses, references)
+    try:
+        metric = BLEU(lowercase=lowercase, tokenize=tokenize, force=True)
+    except (ImportError, RuntimeError) as error:  # some need packages of their own
+        raise WeftError(f"BLEU tokeniser {tokenize!r} cannot be used: {' '.join(str(error).split())}") from None
+    return _scored(metric, hypotheses, references)
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Score:
@@ -28,5 +33,7 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: boo
 
 
 def _scored(metric: BLEU | CHRF, hypotheses: Sequence[str], references: Sequence[str]) -> Score:
+    if not hypotheses or len(hypotheses) != len(references):
+        raise WeftError(f"{len(hypotheses)} translations cannot be scored against {len(references)} references.")
     found = metric.corpus_score(list(hypotheses), [list(references)])
     return Score(found.score, str(metric.get_signature()))

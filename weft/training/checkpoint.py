@@ -2,14 +2,18 @@
 
     checkpoints/step-00001000/
       model.safetensors       weights
-      optimiser.safetensors   Adam's moments and torch's random state (only the newest checkpoint keeps this)
+      optimiser.safetensors   Adam's moments and torch's random state
       state.json              the step, the place in the data, the scores so far
+
+Only the newest checkpoint keeps its optimiser.
 """
 
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -39,7 +43,8 @@ def save(folder: Path, model: SequenceToSequence, optimiser: Optimizer, progress
     """Written under a temporary name and renamed: a checkpoint is there as a whole or not at all."""
     final = path_of(folder, progress.step)
     draft = folder / f".{final.name}.draft"
-    shutil.rmtree(draft, ignore_errors=True)
+    for left_over in folder.glob(".step-*.draft"):
+        shutil.rmtree(left_over)
     draft.mkdir(parents=True)
     save_weights(dict(parameters(model)), draft / "model.safetensors")
     save_weights(_optimiser_tensors(model, optimiser), draft / "optimiser.safetensors")
@@ -56,20 +61,39 @@ def newest(folder: Path) -> Path | None:
 
 
 def load(checkpoint: Path, model: SequenceToSequence, optimiser: Optimizer) -> Progress:
+    """Bring model, optimiser and random state to where they were."""
     load_weights(model, checkpoint / "model.safetensors")
     stored = read_weights(checkpoint / "optimiser.safetensors")
     try:
-        for name, parameter in parameters(model).items():
-            optimiser.state[parameter] = {
-                key: stored[f"{name}:{key}"].to(parameter.device if key != "step" else "cpu")
-                for key in ("step", "exp_avg", "exp_avg_sq")
-            }
-        torch.set_rng_state(stored["random"])
+        moments: dict[int, dict[str, Tensor]] = {}
+        for i, name in enumerate(parameters(model)):
+            moments[i] = {moment: stored[f"{name}:{moment}"] for moment in ("step", "exp_avg", "exp_avg_sq")}
+        optimiser.load_state_dict({**optimiser.state_dict(), "state": moments})
+        restore_random_state(stored)
         state = json.loads((checkpoint / "state.json").read_text())
         state["scores"] = {int(step): scores for step, scores in state["scores"].items()}
         return Progress(**state)
-    except (KeyError, ValueError, TypeError, OSError, RuntimeError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError, OSError, RuntimeError) as error:
         raise WeftError(f"{checkpoint} is damaged: {error}.") from None
+
+
+def random_state() -> dict[str, Tensor]:
+    """Of every generator that dropout may draw from."""
+    states = {"random": torch.get_rng_state()}
+    for name, module in _accelerators().items():
+        states[f"random.{name}"] = module.get_rng_state()
+    return states
+
+
+def restore_random_state(states: Mapping[str, Tensor]) -> None:
+    torch.set_rng_state(states["random"])
+    for name, module in _accelerators().items():
+        if f"random.{name}" in states:
+            module.set_rng_state(states[f"random.{name}"])
+
+
+def _accelerators() -> dict[str, Any]:
+    return {name: module for name, module in (("cuda", torch.cuda), ("mps", torch.mps)) if module.is_available()}
 
 
 def prune(folder: Path, keep: set[int]) -> None:
@@ -93,7 +117,7 @@ def average(folder: Path, steps: list[int]) -> dict[str, Tensor]:
 
 
 def _optimiser_tensors(model: SequenceToSequence, optimiser: Optimizer) -> dict[str, Tensor]:
-    tensors = {"random": torch.get_rng_state()}
+    tensors = random_state()
     for name, parameter in parameters(model).items():
-        tensors |= {f"{name}:{key}": value for key, value in optimiser.state[parameter].items()}
+        tensors |= {f"{name}:{moment}": value for moment, value in optimiser.state[parameter].items()}
     return tensors

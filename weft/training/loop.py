@@ -1,7 +1,11 @@
 """The training loop. What happens beside it (progress on the screen, metrics in files) is a list of observers."""
 
+import math
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Protocol
 
@@ -23,7 +27,8 @@ class Observer(Protocol):
     """Someone who is told how a training goes."""
 
     def step(self, step: int, metrics: dict[str, float]) -> None:
-        """After each step: loss, nll, tokens, rate, gradient norm, tokens a second."""
+        """After each step: objective and loss (the mean nll) of a token, tokens, rate, gradient (its norm before it
+        was clipped), epoch, seconds since the training began."""
 
     def validation(self, step: int, scores: dict[str, float]) -> None: ...
 
@@ -63,7 +68,10 @@ class Trainer:
         """Go on from the newest checkpoint."""
         found = checkpoint.newest(self.folder.checkpoints)
         if found is None:
-            raise WeftError(f"{self.folder.path} has no checkpoint to resume from.")
+            raise WeftError(
+                f"{self.folder.path} has no checkpoint to resume from: its training stopped before the first one. "
+                "Remove the folder and train anew."
+            )
         self.progress = checkpoint.load(found, self.model, self.optimiser)
 
     def train(self) -> dict[str, float]:
@@ -71,10 +79,7 @@ class Trainer:
         try:
             self._steps()
         except KeyboardInterrupt:
-            saved = f" Saved at step {self.progress.step}; --resume goes on from there."
-            if self.progress.step:
-                checkpoint.save(self.folder.checkpoints, self.model, self.optimiser, self.progress)
-            raise Interrupted(f"stopped.{saved if self.progress.step else ' Nothing was learned yet.'}") from None
+            raise Interrupted(f"stopped. {self._saved()}") from None
         finally:
             for observer in self.observers:
                 observer.close()
@@ -85,21 +90,39 @@ class Trainer:
         progress, options = self.progress, self.options
         began = time.perf_counter() - progress.seconds
         groups = self._groups()
-        while progress.step < options.steps and not self._out_of_patience():
+        while True:
+            if self._validation_is_due():
+                self._validate()
+            if progress.step >= options.steps or self._out_of_patience():
+                return
             epoch, batch, group = next(groups)
-            metrics = self._step(group, progress.step + 1)
-            progress.step, progress.epoch, progress.batch = progress.step + 1, epoch, batch
-            progress.seconds = time.perf_counter() - began
+            metrics = self._gradient(group)
+            with _uninterrupted():
+                metrics["rate"] = self._move(progress.step + 1)
+                progress.step, progress.epoch, progress.batch = progress.step + 1, epoch, batch
+                progress.seconds = time.perf_counter() - began
             for observer in self.observers:
                 observer.step(progress.step, {**metrics, "epoch": epoch, "seconds": progress.seconds})
-            if progress.step % options.validate_every == 0 or progress.step == options.steps:
-                self._validate()
 
-    def _step(self, batches: Sequence[Batch], step: int) -> dict[str, float]:
-        """One step of the optimiser: the mean over all tokens of all its batches."""
-        rate = self.options.rate * self.schedule(step)
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
+    def _saved(self) -> str:
+        """Save what was learned up to here, and say so."""
+        step = self.progress.step
+        if step == 0:
+            return "Nothing was learned yet."
+        if checkpoint.newest(self.folder.checkpoints) != checkpoint.path_of(self.folder.checkpoints, step):
+            checkpoint.save(self.folder.checkpoints, self.model, self.optimiser, self.progress)
+        return f"Saved at step {step}; --resume goes on from there."
+
+    def _gradient(self, batches: Sequence[Batch]) -> dict[str, float]:
+        """The gradient of the mean over all tokens of all batches, clipped. Interrupted, it can be taken anew."""
+        random = checkpoint.random_state()
+        try:
+            return self._backward(batches)
+        except KeyboardInterrupt:
+            checkpoint.restore_random_state(random)
+            raise
+
+    def _backward(self, batches: Sequence[Batch]) -> dict[str, float]:
         self.optimiser.zero_grad()
         tokens = sum(int((batch.target != PAD).sum()) for batch in batches)
         objective = nll = 0.0
@@ -108,15 +131,21 @@ class Trainer:
             (loss.objective / tokens).backward()
             objective += float(loss.objective.detach())
             nll += float(loss.nll)
-        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip or torch.inf)
+        norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip or torch.inf))
+        if not math.isfinite(norm):
+            raise WeftError(
+                f"the gradient of step {self.progress.step + 1} is {norm}: the training has diverged. "
+                "Set a lower rate, a longer warmup or a smaller clip."
+            )
+        return {"objective": objective / tokens, "loss": nll / tokens, "tokens": tokens, "gradient": norm}
+
+    def _move(self, step: int) -> float:
+        """One step of the optimiser, at the rate the schedule has for it."""
+        rate = self.options.rate * self.schedule(step)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
         self.optimiser.step()
-        return {
-            "objective": objective / tokens,
-            "loss": nll / tokens,
-            "tokens": tokens,
-            "rate": rate,
-            "gradient": float(norm),
-        }
+        return rate
 
     def _groups(self) -> Iterator[tuple[int, int, list[Batch]]]:
         """The batches of each step for ever, with the place in the data after them."""
@@ -129,6 +158,11 @@ class Trainer:
             if used == 0:
                 raise WeftError("there is nothing to train on: no pair is left.")
             epoch, used = epoch + 1, 0
+
+    def _validation_is_due(self) -> bool:
+        step = self.progress.step
+        on_time = step % self.options.validate_every == 0 or step >= self.options.steps
+        return step > 0 and on_time and step not in self.progress.scores
 
     def _validate(self) -> None:
         scores = self.validate(self.model)
@@ -158,3 +192,20 @@ class Trainer:
         save_weights(weights, self.folder.path / "model.safetensors")
         load_weights(self.model, self.folder.path / "model.safetensors")
         return self.validate(self.model)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits for the end of this block: weights and progress move together."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield  # Ctrl-C does not come here, or someone else takes care of it
+        return
+    asked = []
+    signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if asked:
+        raise KeyboardInterrupt

@@ -2,6 +2,8 @@
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,44 +53,75 @@ class MetricsFile:
     """One JSON object a line: `{"step": …, "loss": …}` for steps, `{"step": …, "valid": {…}}` for validations."""
 
     def __init__(self, file: Path, every: int = 10):
+        self.file = file
         self.every = every
-        self.file = open(file, "a", encoding="utf-8")
+        self.has_begun = False
 
     def step(self, step: int, metrics: dict[str, float]) -> None:
         if step % self.every == 0:
-            self._write({"step": step, **{key: round(value, 6) for key, value in metrics.items()}})
+            self._write({"step": step, **{key: _short(value) for key, value in metrics.items()}})
 
     def validation(self, step: int, scores: dict[str, float]) -> None:
         self._write({"step": step, "valid": scores})
 
     def _write(self, row: dict[str, Any]) -> None:
-        self.file.write(json.dumps(row) + "\n")
-        self.file.flush()
+        if not self.has_begun and self.file.exists():
+            self._forget_from(row)
+        self.has_begun = True
+        with self.file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+    def _forget_from(self, row: dict[str, Any]) -> None:
+        """What a run wrote after its last checkpoint is written again when it is resumed."""
+        kept = [old for old in _rows(self.file) if _place(old) < _place(row)]
+        self.file.write_text("".join(json.dumps(old) + "\n" for old in kept), encoding="utf-8")
 
     def close(self) -> None:
-        self.file.close()
+        pass
+
+
+def _rows(file: Path) -> Iterator[dict[str, Any]]:
+    for line in file.read_text(encoding="utf-8").split("\n"):
+        with suppress(ValueError):  # half a line, where a run was killed
+            yield json.loads(line)
+
+
+def _place(row: dict[str, Any]) -> tuple[int, bool]:
+    """A validation comes after its step."""
+    return row["step"], "valid" in row
+
+
+def _short(value: float) -> float:
+    """Six digits are enough."""
+    return value if isinstance(value, int) else float(f"{value:.6g}")
 
 
 class TensorBoard:
     """The same numbers for TensorBoard. Needs the package `tensorboard`."""
 
     def __init__(self, folder: Path, every: int = 10):
-        from torch.utils.tensorboard import SummaryWriter
-
+        self.folder = folder
         self.every = every
-        self.writer = SummaryWriter(str(folder))
+        self.writer: Any = None
 
     def step(self, step: int, metrics: dict[str, float]) -> None:
         if step % self.every == 0:
-            for key in ("loss", "objective", "rate", "gradient"):
-                self.writer.add_scalar(f"training/{key}", metrics[key], step)
+            self._write("training", step, {key: metrics[key] for key in ("loss", "objective", "rate", "gradient")})
 
     def validation(self, step: int, scores: dict[str, float]) -> None:
-        for key, value in scores.items():
-            self.writer.add_scalar(f"validation/{key}", value, step)
+        self._write("validation", step, scores)
+
+    def _write(self, kind: str, step: int, values: dict[str, float]) -> None:
+        if self.writer is None:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self.writer = SummaryWriter(str(self.folder), purge_step=step)
+        for key, value in values.items():
+            self.writer.add_scalar(f"{kind}/{key}", value, step)
 
     def close(self) -> None:
-        self.writer.close()
+        if self.writer is not None:
+            self.writer.close()
 
 
 class Curves:

@@ -1,6 +1,6 @@
 """A training from pairs of sentences to a model folder: tokenise, build, train, average."""
 
-import json
+import shutil
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from itertools import islice
@@ -9,7 +9,8 @@ from pathlib import Path
 import torch
 
 from weft.errors import WeftError
-from weft.folder import Folder, load_weights
+from weft.folder import Folder, load_weights, usable_device
+from weft.plans.catalogues import POSITIONS
 from weft.plans.check import check
 from weft.plans.plan import Plan
 from weft.text.batches import Batches
@@ -31,7 +32,10 @@ def begin(
     languages: tuple[str, str] | None = None,
     start_from: Folder | None = None,
 ) -> Folder:
-    """Make a run folder: the plan, the subwords and the tokens. `start_from` lends its subwords (and later its weights)."""
+    """Make a run folder: the plan, the subwords and the tokens. `start_from` lends its subwords, and later its weights.
+
+    Where anything is wrong, `out` is left empty.
+    """
     check(plan)
     if (out / "plan.yaml").exists():
         raise WeftError(f"{out} already holds a training. --resume continues it; or choose another --out.")
@@ -42,15 +46,32 @@ def begin(
     else:
         tokeniser = start_from.tokeniser()
         languages = languages or start_from.languages()
-    for name, pairs, longest in (("valid", valid, None), ("train", train, plan.training.longest)):
-        corpus = Corpus.write(out / "tokens" / name, pairs, tokeniser, longest)
-        if len(corpus) == 0:
-            raise WeftError(f"there is no pair to {name} with: {json.dumps(corpus.left_out)} left out.")
+        load_weights(plan.build(vocabulary=len(tokeniser)), start_from.weights())  # refuses those of another shape
     folder = Folder(out)
-    folder.describe(plan.with_settings({"ends.vocabulary": len(tokeniser)}), tokeniser, languages)
-    if start_from is not None:  # last: it refuses weights of another shape
-        load_weights(plan.build(vocabulary=len(tokeniser)), start_from.weights())
+    try:
+        known = POSITIONS.build(plan.ends.position, plan.width).limit
+        _write_tokens(out / "tokens" / "valid", "validate", valid, tokeniser, known)
+        _write_tokens(out / "tokens" / "train", "train", train, tokeniser, plan.training.longest)
+        folder.describe(plan.with_settings({"ends.vocabulary": len(tokeniser)}), tokeniser, languages)
+    except BaseException:
+        _empty(out)
+        raise
     return folder
+
+
+def _write_tokens(folder: Path, purpose: str, pairs: Pairs, tokeniser: Tokeniser, longest: int | None) -> None:
+    corpus = Corpus.write(folder, pairs, tokeniser, longest)
+    if len(corpus) == 0:
+        left_out = ", ".join(f"{count} {why}" for why, count in corpus.left_out.items()) or "none was given"
+        raise WeftError(f"there is no pair to {purpose} with: {left_out}.")
+
+
+def _empty(folder: Path) -> None:
+    for thing in folder.iterdir():
+        if thing.is_dir():
+            shutil.rmtree(thing)
+        else:
+            thing.unlink()
 
 
 def trainer(folder: Folder, observers: Iterable[Observer] = (), device: str = "cpu") -> Trainer:
@@ -58,7 +79,7 @@ def trainer(folder: Folder, observers: Iterable[Observer] = (), device: str = "c
     plan, tokeniser = folder.plan(), folder.tokeniser()
     train, valid = (_corpus(folder, name) for name in ("train", "valid"))
     torch.manual_seed(plan.training.seed)
-    model = plan.build(vocabulary=len(tokeniser)).to(device)
+    model = plan.build(vocabulary=len(tokeniser)).to(usable_device(device))
     options = plan.training
     return Trainer(
         model,

@@ -24,8 +24,10 @@ class Validation:
         """The loss is the mean negative log-likelihood of a token, without smoothing, in nats."""
         was_training = model.training
         model.eval()
-        loss = token_loss(model, (collate([self.pairs[i] for i in group]) for group in compose(self.pairs, CELLS)))
-        found = search_all(self.search, [model], [source for source, _ in self.pairs])
-        model.train(was_training)
+        try:
+            loss = token_loss(model, (collate([self.pairs[i] for i in group]) for group in compose(self.pairs, CELLS)))
+            found = search_all(self.search, [model], [source for source, _ in self.pairs])
+        finally:
+            model.train(was_training)
         translations = [self.tokeniser.decode(hypotheses[0].ids) for hypotheses in found]
         return {"loss": loss, "perplexity": perplexity(loss), "bleu": bleu(translations, self.references).score}

@@ -1,0 +1,74 @@
+"""The model: what it shifts, what it keeps, what it counts."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from tests.models.tiny import tiny
+from tests.parts.watchers import Looking
+from weft.models.sequence_to_sequence import END, PAD, START, Batch
+from weft.parts.call import State
+
+SOURCE = torch.tensor([[7, 8, 9, END], [5, END, PAD, PAD]])
+TARGET = torch.tensor([[6, END, PAD], [4, 5, END]])
+
+
+def test_the_signs_are_the_first_ids() -> None:
+    assert (PAD, START, END) == (0, 1, 2)
+
+
+def test_a_memory_keeps_what_is_not_padding() -> None:
+    memory = tiny().encode(SOURCE)
+    assert memory.output.shape == (2, 4, 8)
+    assert memory.keep.tolist() == [[True, True, True, True], [True, True, False, False]]
+
+
+def test_each_token_is_predicted_from_those_before_it() -> None:
+    """The decoder reads the start and all but the last token; padding is not counted."""
+    model = tiny()
+    read = torch.tensor([[START, 6, END], [START, 4, 5]])
+    log_probs = model.head.log_probs(model.decode(read, model.encode(SOURCE)))
+    wanted = [(0, 0, 6), (0, 1, END), (1, 0, 4), (1, 1, 5), (1, 2, END)]
+    loss = model(Batch(SOURCE, TARGET))
+    assert_close(loss.nll, -sum(log_probs[at] for at in wanted).detach())
+    assert loss.count == 5
+
+
+def test_the_objective_is_smoothed_as_the_head_is() -> None:
+    plain, smoothed = (tiny(head={"name": "tied", "smoothing": smoothing}) for smoothing in (0.0, 0.2))
+    smoothed.load_state_dict(plain.state_dict())
+    ours, theirs = plain(Batch(SOURCE, TARGET)), smoothed(Batch(SOURCE, TARGET))
+    assert_close(ours.objective, ours.nll)
+    assert_close(theirs.nll, ours.nll)
+    assert theirs.objective > ours.objective
+
+
+def test_any_length_unless_positions_are_learned() -> None:
+    assert tiny().limits == (None, None)
+    assert tiny(position={"name": "learned", "limit": 300}).limits == (300, 300)
+
+
+def test_a_watcher_sees_every_attention_at_its_place() -> None:
+    model, look = tiny(), Looking()
+    model.decode(TARGET, model.encode(SOURCE, look), watch=look)
+    shapes = {place: tuple(value.shape) for (place, _), value in look.seen.items()}
+    assert shapes == {
+        "encoder.0.mix": (2, 2, 4, 4),
+        "encoder.1.mix": (2, 2, 4, 4),
+        "decoder.0.mix": (2, 2, 3, 3),
+        "decoder.0.cross": (2, 2, 3, 4),
+        "decoder.1.mix": (2, 2, 3, 3),
+        "decoder.1.cross": (2, 2, 3, 4),
+    }
+
+
+def test_watching_a_model_changes_nothing() -> None:
+    model, look = tiny(), Looking()
+    watched = model.decode(TARGET, model.encode(SOURCE, look), watch=look)
+    assert torch.equal(watched, model.decode(TARGET, model.encode(SOURCE)))
+
+
+def test_whoever_goes_on_from_a_state_says_where_it_stands() -> None:
+    model = tiny()
+    with pytest.raises(AssertionError, match="must say where it stands"):
+        model.decode(TARGET[:, :1], model.encode(SOURCE), state=State())
