@@ -10,7 +10,7 @@ from weft.decoding import Beam, Greedy, Hypothesis, Search, search_all
 from weft.errors import WeftError
 from weft.evaluation.perplexity import token_loss
 from weft.folder import Folder
-from weft.models.sequence_to_sequence import END, START, SequenceToSequence
+from weft.models.sequence_to_sequence import START, SequenceToSequence
 from weft.text.batches import collate, compose, filled
 from weft.text.sentences import Piece, split_long, split_sentences
 from weft.text.tokeniser import Tokeniser
@@ -136,7 +136,7 @@ class Translator:
             ids = self.tokeniser.encode(target)
         recorder = Recorder()
         memory = model.encode(filled([source]).to(self.device), recorder)
-        model.decode(filled([[START, *ids[: -1 if ids[-1] == END else None]]]).to(self.device), memory, watch=recorder)
+        model.decode(filled([[START, *ids[:-1]]]).to(self.device), memory, watch=recorder)
         maps = recorder.maps()
         return Attention(self.tokeniser.readable(source), self.tokeniser.readable(ids), **maps)
 

@@ -9,7 +9,9 @@ from weft.plans import catalogues
 from weft.plans.catalogue import Catalogue
 from weft.plans.check import AT_LEAST, POSITIVE, RATES
 
-EVERY = [pytest.param(catalogue, name, id=f"{catalogue.slot}-{name}") for catalogue in catalogues.ALL for name in catalogue]
+EVERY = [
+    pytest.param(catalogue, name, id=f"{catalogue.slot}-{name}") for catalogue in catalogues.ALL for name in catalogue
+]
 
 
 def test_all_is_all() -> None:
@@ -42,9 +44,7 @@ def test_every_option_has_a_default(catalogue: Catalogue, name: str) -> None:
     ("catalogue", "name"), [entry for entry in EVERY if entry.values[0] is not catalogues.ACTIVATIONS]
 )
 def test_every_number_that_a_plan_may_set_has_bounds(catalogue: Catalogue, name: str) -> None:
-    numbers = {
-        key for key, option in catalogue.options(name).items() if option.annotation in (int, int | None, float)
-    }
+    numbers = {key for key, option in catalogue.options(name).items() if option.annotation in (int, int | None, float)}
     assert numbers <= {*AT_LEAST, *RATES, *POSITIVE, "features"}  # features: bounded by the width
 
 

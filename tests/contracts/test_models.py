@@ -1,4 +1,4 @@
-"""Contracts of whole models, one for each catalogue entry: what is true of every part is true of what it is put into."""
+"""Contracts of whole models, one for each catalogue entry: what holds for a part holds for what it is put into."""
 
 import pytest
 import torch
@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from tests.contracts.tiny import every_model, filled, model_with, sentences, there_and_back, without_gradient
-from weft.models.sequence_to_sequence import PAD, START, Batch
+from weft.models.sequence_to_sequence import PAD, Batch
 from weft.parts.call import State
 
 every_part = pytest.mark.parametrize(("slot", "name"), list(every_model()))
@@ -68,7 +68,7 @@ def test_step_by_step_equals_all_at_once(slot: str, name: str) -> None:
 def test_hypotheses_share_a_sentence_and_change_places(slot: str, name: str) -> None:
     """Two hypotheses of each of two sentences; after a step, the second of each goes on from the first."""
     model, source, state = model_with(slot, name), sentences(6, 4), State()
-    memory, first, second = model.encode(source), torch.tensor([[4], [5], [6], [7]]), torch.tensor([[8], [9], [10], [11]])
+    memory, first, second = model.encode(source), torch.arange(4, 8)[:, None], torch.arange(8, 12)[:, None]
     model.decode(first, memory, torch.zeros(4, 1, dtype=torch.long), state)
     parents = torch.tensor([0, 0, 2, 2])
     state.select(parents)
@@ -103,7 +103,3 @@ def test_a_first_step_of_training_makes_the_loss_smaller(slot: str, name: str) -
         for parameter in model.parameters():
             parameter -= 1e-4 * parameter.grad
     assert model(batch).objective < before
-
-
-def test_the_start_is_not_the_pad() -> None:
-    assert START != PAD

@@ -11,8 +11,8 @@ from weft.parts.heads import LinearHead
 TARGETS = torch.tensor([3, 0, 6, 6, 2])
 
 
-def head(smoothing: float = 0.0, chunk: int = 256, words: nn.Embedding | None = None) -> LinearHead:
-    made = LinearHead(words or nn.Embedding(7, 4), smoothing, chunk).double()
+def head(smoothing: float = 0.0, chunk: int = 256) -> LinearHead:
+    made = LinearHead(nn.Embedding(7, 4), smoothing, chunk).double()
     nn.init.normal_(made.bias)
     return made
 

@@ -26,7 +26,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
     from weft.errors import WeftError
 
     try:
-        app(spread(sys.argv[1:] if arguments is None else arguments))
+        app(spread(sys.argv[1:] if arguments is None else arguments), prog_name="weft")
     except WeftError as error:
         fail(str(error), error.exit_code)
     except KeyboardInterrupt:

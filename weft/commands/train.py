@@ -35,12 +35,12 @@ def train(
     from weft.plans.presets import plan as find_plan
     from weft.text.reading import read_pairs
     from weft.training.observers import Bar
-    from weft.training.run import begin, trainer
+    from weft.training.run import begin, resumed, trainer
 
     console = Console(stderr=True)
     chosen = find_plan(plan).with_settings(settings or [])
     if resume:
-        folder = Folder.find(out)
+        folder = resumed(Folder.find(out), chosen.name, settings or [])
     else:
         if not train or not valid:
             raise WeftError("training needs --train FILE... and --valid FILE...")

@@ -31,6 +31,8 @@ class Beam:
     def __call__(
         self, models: Sequence[SequenceToSequence], source: Tensor, watch: Watch | None = None
     ) -> list[list[Hypothesis]]:
+        if source.size(0) == 0:
+            return []
         k, device = self.width, source.device
         limits = length_limits(models, source)
         run = DecoderRun(models, source, watch)
@@ -59,7 +61,7 @@ class Beam:
             length = run.step
             live = [s for s, sentence in enumerate(active) if len(found[sentence]) < k and length < limits[sentence]]
             for s, sentence in enumerate(active):
-                if length == limits[sentence] and len(found[sentence]) < k:
+                if length > limits[sentence] and len(found[sentence]) < k:
                     for c in going[s][possible[s, going[s]]].tolist():
                         cut = trail.follow(int(row[s, c]), int(token[s, c]), float(step_log_prob[s, c]))
                         found[sentence].append(cut)

@@ -37,6 +37,8 @@ def follow(
     models: Sequence[SequenceToSequence], source: Tensor, choose: Choose, length_penalty: float, watch: Watch | None
 ) -> list[Hypothesis]:
     """One hypothesis a sentence, a token at a time; a sentence that has ended leaves the batch."""
+    if source.size(0) == 0:
+        return []
     limits = length_limits(models, source)
     run = DecoderRun(models, source, watch)
     ids: list[list[int]] = [[] for _ in limits]

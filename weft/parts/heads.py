@@ -7,6 +7,7 @@ Label smoothing (Szegedy et al. 2015, arXiv:1512.00567): the target is (1 - ε) 
 The negative log-likelihood without smoothing is returned beside it: perplexity is made of that.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,9 +37,10 @@ class LinearHead(nn.Module):
 
     def loss(self, hidden: Tensor, targets: Tensor) -> Loss:
         """hidden (n, D) and targets (n) of n real tokens."""
-        objective, nll = _ChunkedCrossEntropy.apply(  # type: ignore[no-untyped-call]
-            hidden, self.words.weight, self.bias, targets, self.smoothing, self.chunk, torch.is_grad_enabled()
-        )
+        inputs = [hidden, self.words.weight, self.bias]
+        if not torch.is_grad_enabled():  # inside, torch would ask for gradients all the same
+            inputs = [tensor.detach() for tensor in inputs]
+        objective, nll = _ChunkedCrossEntropy.apply(*inputs, targets, self.smoothing, self.chunk)  # type: ignore[no-untyped-call]
         return Loss(objective, nll, targets.numel())
 
     def logits(self, hidden: Tensor) -> Tensor:
@@ -64,38 +66,22 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        hidden: Tensor,
-        weight: Tensor,
-        bias: Tensor,
-        targets: Tensor,
-        smoothing: float,
-        chunk: int,
-        wanted: bool,  # will gradients be asked for? in here torch no longer knows
+        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float, chunk: int
     ) -> tuple[Tensor, Tensor]:
-        V = weight.size(0)
+        wanted = any(ctx.needs_input_grad)
         if wanted:
             hidden_grad, weight_grad = torch.empty_like(hidden), torch.zeros_like(weight)
             bias_grad = torch.zeros_like(bias)
         nll = hidden.new_zeros(())
         uniform = hidden.new_zeros(())  # Σ over rows of mean over v of -log p[v]
-        buffer = hidden.new_empty(min(chunk, hidden.size(0)), V)
-        for start in range(0, hidden.size(0), chunk):
-            rows = slice(start, start + chunk)
-            h, y = hidden[rows], targets[rows, None]  # (n, D), (n, 1)
-            logits = torch.addmm(bias, h, weight.T, out=buffer[: h.size(0)])  # (n, V)
-            top = logits.amax(1, keepdim=True)
-            chosen, mean = logits.gather(1, y), logits.mean(1, keepdim=True)
-            exp = logits.sub_(top).exp_()
-            total = exp.sum(1, keepdim=True)
-            log_total = total.log() + top
-            nll += (log_total - chosen).sum()
-            uniform += (log_total - mean).sum()
+        for rows, p, surprise, mean_surprise in _distributions(hidden, weight, bias, targets, chunk):
+            nll += surprise.sum()
+            uniform += mean_surprise.sum()
             if wanted:
-                difference = exp.div_(total).sub_(smoothing / V)  # p - q, but for the true word
-                difference.scatter_add_(1, y, torch.full_like(chosen, smoothing - 1.0))
+                difference = p.sub_(smoothing / weight.size(0))  # p - q, but for the true word
+                difference.scatter_add_(1, targets[rows, None], torch.full_like(surprise, smoothing - 1.0))
                 torch.mm(difference, weight, out=hidden_grad[rows])
-                weight_grad.addmm_(difference.T, h)
+                weight_grad.addmm_(difference.T, hidden[rows])
                 bias_grad += difference.sum(0)
         if wanted:
             ctx.save_for_backward(hidden_grad, weight_grad, bias_grad)
@@ -106,4 +92,24 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         hidden_grad, weight_grad, bias_grad = ctx.saved_tensors
         scale = grads[0]
-        return hidden_grad * scale, weight_grad * scale, bias_grad * scale, None, None, None, None
+        return hidden_grad * scale, weight_grad * scale, bias_grad * scale, None, None, None
+
+
+def _distributions(
+    hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, chunk: int
+) -> Iterator[tuple[slice, Tensor, Tensor, Tensor]]:
+    """Some rows at a time: which, p over the words (n, V), -log p[target] and the mean of -log p[v] (n, 1).
+
+    All p lie in one buffer: a chunk is used up before the next one comes.
+    """
+    buffer = hidden.new_empty(min(chunk, hidden.size(0)), weight.size(0))
+    for start in range(0, hidden.size(0), chunk):
+        rows = slice(start, start + chunk)
+        h = hidden[rows]  # (n, D)
+        logits = torch.addmm(bias, h, weight.T, out=buffer[: h.size(0)])  # (n, V)
+        top = logits.amax(1, keepdim=True)
+        chosen, mean = logits.gather(1, targets[rows, None]), logits.mean(1, keepdim=True)
+        exp = logits.sub_(top).exp_()
+        total = exp.sum(1, keepdim=True)
+        log_total = total.log() + top
+        yield rows, exp.div_(total), log_total - chosen, log_total - mean

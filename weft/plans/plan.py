@@ -87,6 +87,8 @@ class Plan:
         A key is a path. A first word that stands in several sections (`dropout`, `feed_forward`) sets all of them.
         """
         plan, wrong = self, []
+        if isinstance(settings, str):
+            settings = [settings]
         given: Iterable[tuple[str, Any] | str] = settings.items() if isinstance(settings, Mapping) else settings
         for setting in given:
             try:

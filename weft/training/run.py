@@ -1,7 +1,8 @@
 """A training from pairs of sentences to a model folder: tokenise, build, train, average."""
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -72,6 +73,19 @@ def _empty(folder: Path) -> None:
             shutil.rmtree(thing)
         else:
             thing.unlink()
+
+
+def resumed(folder: Folder, name: str, settings: Sequence[str]) -> Folder:
+    """The same run folder, with other training options where they are set; what the model is made of stays."""
+    old = folder.plan()
+    new = old.with_settings(settings)
+    if old.name != name:
+        raise WeftError(f"{folder.path} was begun with the plan {old.name!r}, not {name!r}.")
+    if replace(new, training=old.training) != old:
+        raise WeftError("only training options can be set anew when a run is resumed: the model is what it is.")
+    check(new)
+    new.write(folder.path / "plan.yaml")
+    return folder
 
 
 def trainer(folder: Folder, observers: Iterable[Observer] = (), device: str = "cpu") -> Trainer:

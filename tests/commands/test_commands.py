@@ -1,0 +1,226 @@
+"""The `weft` command as a person types it: every verb, and what it says to mistakes."""
+
+import contextlib
+import io
+import json
+import resource
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.toys import SET, toy_run, write_files
+from weft import commands
+from weft.commands import VERBS, spread
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Done:
+    returncode: object
+    stdout: str
+    stderr: str
+
+
+def weft(*words: str, cwd: Path = Path(), stdin: str = "") -> Done:
+    """One command, in this process: torch is imported only once."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    given, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(stdin.encode()))
+    with contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            commands.run(words)
+        except SystemExit as end:
+            code = end.code or 0
+        finally:
+            sys.stdin = given
+    return Done(code, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(autouse=True)
+def wide_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with someone's files and a model trained on them."""
+    folder = tmp_path_factory.mktemp("desk")
+    write_files(folder)
+    toy_run(folder / "run")
+    toy_run(folder / "second", seed=2)
+    return folder
+
+
+def test_the_verbs_are_fixed() -> None:
+    assert VERBS == ("demo", "train", "translate", "evaluate", "attend", "show")
+    said = weft("--help").stdout
+    assert all(verb in said for verb in VERBS)
+
+
+def test_help_answers_in_under_half_a_second() -> None:
+    """Of the processor's time: tests share the machine, and a clock on the wall would count the others too."""
+
+    def seconds() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-m", "weft", "--help"], check=True, capture_output=True, cwd=ROOT)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    assert min(seconds() for _ in range(3)) < 0.5
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(verb: str) -> None:
+    done = weft(verb, "--help")
+    assert done.returncode == 0
+    assert f"weft {verb}" in done.stdout
+
+
+def test_options_take_several_words() -> None:
+    assert spread(["--train", "a", "b", "--out", "c"]) == ["--train", "a", "--train", "b", "--out", "c"]
+    assert spread(["--set", "a=1", "b=2", "tiny"]) == ["--set", "a=1", "--set", "b=2", "tiny"]
+    assert spread(["--set", "typo", "tiny"]) == ["--set", "typo", "tiny"]
+
+
+def test_train_translate_evaluate_attend(desk: Path) -> None:
+    files = ["--train", "train.en", "train.de", "--valid", "val.en", "val.de"]
+    done = weft("train", "transformer-tiny", *files, "--out", "new", "--set", *SET, cwd=desk)
+    assert done.returncode == 0, done.stderr
+    assert "validation loss" in done.stderr
+    for name in ("plan.yaml", "tokeniser.json", "about.json", "model.safetensors", "metrics.jsonl", "curves.png"):
+        assert (desk / "new" / name).is_file(), name
+    assert json.loads((desk / "new" / "about.json").read_text())["languages"] == ["en", "de"]
+
+    done = weft("translate", "new", "test.en", cwd=desk)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == 10
+
+    done = weft("evaluate", "new", "--source", "test.en", "--reference", "test.de", "--json", cwd=desk)
+    scores = json.loads(done.stdout)
+    assert "version:" in scores["bleu"]["signature"]
+    assert "version:" in scores["chrf"]["signature"]
+    assert scores["perplexity"] > 1
+    assert scores["sentences"] == 10
+
+    done = weft("attend", "new", "red cat", "--png", "cat.png", cwd=desk)
+    assert done.returncode == 0, done.stderr
+    assert (desk / "cat.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_resume_goes_on_and_a_second_training_is_refused(desk: Path) -> None:
+    files = ["--train", "train.en", "train.de", "--valid", "val.en", "val.de"]
+    done = weft("train", "transformer-tiny", *files, "--out", "run", "--set", *SET, cwd=desk)
+    assert done.returncode == 2
+    assert "run already holds a training. --resume continues it" in done.stderr
+    done = weft("train", "transformer-tiny", "--out", "run", "--resume", "--set", *SET, "steps=6", cwd=desk)
+    assert done.returncode == 0, done.stderr
+    assert (desk / "run" / "checkpoints" / "step-00000006").is_dir()
+
+
+def test_from_starts_with_the_weights_of_a_model(desk: Path) -> None:
+    files = ["--train", "mine.tsv", "--valid", "mine-dev.tsv", "--languages", "en-de"]
+    start = ["train", "transformer-tiny", "--from", "run", *files]
+    done = weft(*start, "--out", "bent", "--set", *SET, cwd=desk)
+    assert done.returncode == 0, done.stderr
+    assert (desk / "bent/tokeniser.json").read_text() == (desk / "run/tokeniser.json").read_text()
+    done = weft(
+        "train", "transformer-tiny", "--from", "run", *files, "--out", "odd", "--set", *SET, "width=32", cwd=desk
+    )
+    assert done.returncode == 2
+    assert "does not fit the plan" in done.stderr
+
+
+def test_translate_keeps_lines_and_reads_standard_input(desk: Path) -> None:
+    done = weft("translate", "run", "--beam", "1", cwd=desk, stdin="red cat\n\none\u2028two\x85three\r\nno newline")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.split("\n")
+    assert len(lines) == 5
+    assert lines[1] == ""
+
+
+def test_nbest_and_json(desk: Path) -> None:
+    done = weft("translate", "run", "--nbest", "3", cwd=desk, stdin="red cat\n")
+    assert done.stdout.count("\t") == 2
+    done = weft("translate", "run", "--json", "--nbest", "2", cwd=desk, stdin="red cat\n")
+    row = json.loads(done.stdout)
+    assert row["source"] == "red cat"
+    first, second = row["translations"]
+    assert first["score"] >= second["score"]
+    assert len(first["tokens"]) == len(first["log_probs"])
+
+
+def test_sampling_is_repeatable(desk: Path) -> None:
+    draws = [weft("translate", "run", "--sample", "--seed", seed, cwd=desk, stdin="a b\n").stdout for seed in "112"]
+    assert draws[0] == draws[1] != draws[2]
+
+
+def test_two_models_vote(desk: Path) -> None:
+    done = weft("translate", "run,second", cwd=desk, stdin="red cat\n")
+    assert done.returncode == 0, done.stderr
+
+
+def test_show(desk: Path) -> None:
+    said = weft("show").stdout
+    assert "transformer-base" in said
+    assert "swiglu" in said
+    said = weft("show", "transformer-base").stdout
+    assert "parameters: 63,119,496" in said
+    assert "TFLOP" in said
+    assert "encoder self-attention" in said
+    assert "width: 16" in weft("show", "run", cwd=desk).stdout
+
+
+MISTAKES = {
+    "unknown command": (["trian"], "Did you mean 'train'?"),
+    "unknown option": (["translate", "run", "--bem", "3"], "--beam"),
+    "unknown plan": (["train", "transformer-tinny", "--train", "x"], "Did you mean 'transformer-tiny'?"),
+    "unknown model": (["translate", "no-such"], "there is no model 'no-such'"),
+    "not a model": (["translate", "."], "is not a model folder"),
+    "nothing to show": (["show", "transformer-bas"], "Did you mean 'transformer-base'?"),
+    "unknown setting": (["train", "transformer-tiny", "--set", "wirng=pre"], "Did you mean 'wiring'?"),
+    "no files": (["train", "transformer-tiny"], "training needs --train FILE... and --valid FILE..."),
+    "missing file": (["translate", "run", "nowhere.en"], "nowhere.en"),
+    "too many of the best": (["translate", "run", "--nbest", "9"], "--nbest 9 needs --beam 9"),
+    "no such layer": (["attend", "run", "red", "--png", "x.png", "--layer", "7"], "there is no layer 7"),
+    "empty sentence": (["attend", "run", " ", "--png", "x.png"], "the sentence is empty"),
+    "no such tokeniser": (
+        ["evaluate", "run", "--source", "test.en", "--reference", "test.de", "--tokenize", "13b"],
+        "Did you mean '13a'?",
+    ),
+    "bad choice": (["translate", "run", "--too-long", "cut"], "--too-long is split or error"),
+    "too large a vocabulary": (
+        ["train", "dates", "--train", "mine.tsv", "--valid", "mine-dev.tsv", "--out", "v", "--set", "vocabulary=9000"],
+        "is more than the text supports",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_answered_with_a_sentence(desk: Path, mistake: str) -> None:
+    words, sentence = MISTAKES[mistake]
+    done = weft(*words, cwd=desk)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_wrong_input_files_are_reported_before_anything_is_written(desk: Path) -> None:
+    (desk / "latin.en").write_bytes(b"good\ncaf\xe9\n")
+    done = weft("translate", "run", "latin.en", cwd=desk)
+    assert done.returncode == 2
+    assert "not valid UTF-8: latin.en:2" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_damaged_model_is_named(desk: Path, tmp_path: Path) -> None:
+    for name in ("plan.yaml", "tokeniser.json", "about.json"):
+        (tmp_path / name).write_bytes((desk / "run" / name).read_bytes())
+    (tmp_path / "model.safetensors").write_bytes((desk / "run/model.safetensors").read_bytes()[:1000])
+    done = weft("translate", str(tmp_path), stdin="red\n")
+    assert done.returncode == 2
+    assert "model.safetensors is damaged" in done.stderr
+    assert "Traceback" not in done.stderr

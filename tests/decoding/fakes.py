@@ -1,0 +1,89 @@
+"""Models that can be worked out by hand: the next token hangs on the last one alone, or on the source's first as well."""
+
+import math
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from weft.models.sequence_to_sequence import END, PAD, START
+from weft.parts.call import Memory, State, Watch
+
+A, B, C = 3, 4, 5
+VOCABULARY = 50  # most of it never comes: there is room for wide beams
+Table = Mapping[int, Mapping[int, float]]  # last token → next token → its probability
+
+
+class TableHead:
+    def __init__(self, tables: Mapping[int, Table]):
+        self.log_table = torch.full((VOCABULARY, VOCABULARY, VOCABULARY), -math.inf)  # source, last, next
+        for source, table in tables.items():
+            for last, nexts in table.items():
+                for token, probability in nexts.items():
+                    self.log_table[source, last, token] = math.log(probability)
+
+    def log_probs(self, hidden: Tensor) -> Tensor:
+        source, last = hidden.long().unbind(-1)
+        return self.log_table[source, last]
+
+    def best(self, hidden: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        top = self.log_probs(hidden).topk(k, -1)
+        return top.values, top.indices
+
+
+class TableModel:
+    """Everything a search asks of a model. It counts the rows of each step, and shows its history to a watcher."""
+
+    def __init__(self, tables: Mapping[int, Table], limit: int | None = None):
+        self.head = TableHead(tables)
+        self.limits = (None, limit)
+        self.rows: list[int] = []
+        self.encoded = 0
+
+    def encode(self, source: Tensor, watch: Watch | None = None) -> Memory:
+        self.encoded += 1
+        return Memory(source[:, :, None].float(), source != PAD)
+
+    def decode(
+        self, tokens: Tensor, memory: Memory, positions: Tensor, state: State, watch: Watch | None = None
+    ) -> Tensor:
+        self.rows.append(tokens.size(0))
+        assert positions.tolist() == [[len(self.rows) - 1]] * tokens.size(0)
+        history = state.append("history", tokens, 1)  # (R, T)
+        if watch is not None:
+            watch.see("decoder", "history", history)
+        beams = tokens.size(0) // max(1, memory.output.size(0))
+        source = memory.output[:, :1].repeat_interleave(beams, 0)  # (R, 1, 1)
+        return torch.cat((source, tokens[:, :, None].float()), -1)  # (R, 1, 2)
+
+    def parameters(self) -> list[Tensor]:
+        return [self.head.log_table]
+
+
+class History:
+    """A watcher that keeps what every row had been fed at every step."""
+
+    def __init__(self) -> None:
+        self.steps: list[list[list[int]]] = []
+
+    def see(self, place: str, name: str, value: Tensor) -> None:
+        self.steps.append(value.tolist())
+
+    def change(self, place: str, name: str, value: Tensor) -> Tensor:
+        return value
+
+
+def one_table(table: Table, limit: int | None = None) -> TableModel:
+    """The same table whatever the source begins with."""
+    return TableModel(dict.fromkeys(range(VOCABULARY), table), limit)
+
+
+def sources(*lengths: int) -> Tensor:
+    """One sentence for each length, its END counted; the i-th begins with token A + i (or END, if that is all)."""
+    rows = [[A + i] * (length - 1) + [END] + [PAD] * (max(lengths) - length) for i, length in enumerate(lengths)]
+    return torch.tensor(rows)
+
+
+# At each step: an a, a b, or the end. Greedy says a, but "b" as a whole is likelier.
+TRAP: Table = {START: {A: 0.6, B: 0.4}, A: {A: 0.4, B: 0.35, END: 0.25}, B: {END: 0.9, A: 0.1}}
+FOREVER: Table = {START: {A: 1.0}, A: {A: 0.9, END: 0.1}}

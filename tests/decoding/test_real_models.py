@@ -1,0 +1,137 @@
+"""All searches on a real, small, untrained Transformer: cached = recomputed, batched = single, together = alone."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from weft.decoding import Beam, Greedy, Hypothesis, Sample, Search, search_all
+from weft.models.sequence_to_sequence import END, START, SequenceToSequence
+from weft.plans import plan
+from weft.text.batches import filled
+
+SMALL = {"width": 16, "layers": 2, "mixer.heads": 2, "cross.heads": 2, "feed_forward.hidden": 24, "vocabulary": 260}
+SOURCES = [[7, 8, 9, END], [5, END], [100, 7, 42, 17, 9, 11, END], [6, 6, 6, END]]
+SEARCHES = [Greedy(), Beam(1), Beam(4), Beam(3, length_penalty=0.0), Sample(temperature=2.0)]
+
+
+def small(seed: int = 1, **settings: object) -> SequenceToSequence:
+    """Its words differ in how likely they are and END is the likeliest, so that sentences end, one after the other."""
+    torch.manual_seed(seed)
+    model = plan("transformer-tiny").with_settings({**SMALL, **settings}).build().eval()
+    with torch.no_grad():
+        model.head.bias.normal_()
+        model.head.bias[END] = 3.0
+    return model
+
+
+MODEL = small()
+
+
+@torch.no_grad()
+def recomputed(model: SequenceToSequence, source: list[int], ids: tuple[int, ...]) -> Tensor:
+    """Log-probabilities of a hypothesis, all positions at once and nothing remembered."""
+    memory = model.encode(torch.tensor([source]))
+    hidden = model.decode(torch.tensor([[START, *ids[:-1]]]), memory)
+    return model.head.log_probs(hidden)[0].gather(1, torch.tensor(ids)[:, None])[:, 0]
+
+
+def same(left: list[Hypothesis], right: list[Hypothesis]) -> bool:
+    return [h.ids for h in left] == [h.ids for h in right] and all(
+        a.log_probs == pytest.approx(b.log_probs, abs=1e-5) and a.score == pytest.approx(b.score, abs=1e-5)
+        for a, b in zip(left, right)
+    )
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("settings", [{}, {"position": "learned"}, {"wiring": "pre", "feed_forward": "swiglu"}])
+def test_step_by_step_is_all_at_once(search: Search, settings: dict[str, str]) -> None:
+    model = small(**settings)
+    for source, found in zip(SOURCES, search([model], filled(SOURCES))):
+        assert found
+        for hypothesis in found:
+            expected = recomputed(model, source, hypothesis.ids)
+            assert hypothesis.log_probs == pytest.approx(expected.tolist(), abs=1e-5)
+
+
+def test_sentences_end_one_after_the_other() -> None:
+    """Else the tests of this file would say little."""
+    lengths = {len(found[0].ids) for found in Greedy()([MODEL], filled(SOURCES))}
+    assert len(lengths) > 1
+
+
+@pytest.mark.parametrize("search", [Greedy(), Beam(1), Beam(4), Beam(3, length_penalty=0.0)])
+def test_a_batch_finds_what_each_sentence_finds_alone(search: Search) -> None:
+    together = search([MODEL], filled(SOURCES))
+    for source, found in zip(SOURCES, together):
+        (alone,) = search([MODEL], filled([source]))
+        assert same(found, alone)
+
+
+def test_a_beam_of_one_is_greedy() -> None:
+    for beam, greedy in zip(Beam(1)([MODEL], filled(SOURCES)), Greedy()([MODEL], filled(SOURCES))):
+        assert same(beam, greedy)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_twice_the_same_model_is_the_model(search: Search) -> None:
+    for twice, once in zip(search([MODEL, MODEL], filled(SOURCES)), search([MODEL], filled(SOURCES))):
+        assert same(twice, once)
+
+
+@pytest.mark.parametrize("search", [Greedy(), Beam(3)])
+def test_several_models_vote_with_the_mean_of_their_probabilities(search: Search) -> None:
+    models = [MODEL, small(seed=2, width=8)]
+    for source, found in zip(SOURCES, search(models, filled(SOURCES))):
+        for hypothesis in found:
+            each = torch.stack([recomputed(model, source, hypothesis.ids).exp() for model in models])
+            assert [math.exp(p) for p in hypothesis.log_probs] == pytest.approx(each.mean(0).tolist(), abs=1e-5)
+
+
+class Lookers:
+    """Keeps the attention that the decoder's last layer pays to the source, at each step."""
+
+    def __init__(self) -> None:
+        self.steps: list[Tensor] = []
+
+    def see(self, place: str, name: str, value: Tensor) -> None:
+        if place == "decoder.1.cross":
+            self.steps.append(value)  # (rows, H, 1, S)
+
+    def change(self, place: str, name: str, value: Tensor) -> Tensor:
+        return value
+
+
+@pytest.mark.parametrize("search", [Greedy(), Beam(4)])
+def test_watched_attention_follows_the_hypotheses(search: Search) -> None:
+    watch = Lookers()
+    for source, found in zip(SOURCES, search([MODEL], filled(SOURCES), watch)):
+        for hypothesis in found:
+            on_the_way = [watch.steps[step][row, :, 0] for step, row in enumerate(hypothesis.rows)]  # (H, S) each
+            again = Lookers()
+            with torch.no_grad():
+                memory = MODEL.encode(torch.tensor([source]))
+                MODEL.decode(torch.tensor([[START, *hypothesis.ids[:-1]]]), memory, watch=again)
+            for step, seen in enumerate(on_the_way):
+                torch.testing.assert_close(seen[:, : len(source)], again.steps[0][0, :, step], atol=1e-5, rtol=0)
+                assert not seen[:, len(source) :].any(), "nothing looks at padding"
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_no_sources_no_hypotheses(search: Search) -> None:
+    assert search([MODEL], torch.zeros(0, 5, dtype=torch.long)) == []
+
+
+def test_an_empty_source_is_its_end() -> None:
+    for search in SEARCHES:
+        (found,) = search([MODEL], filled([[END]]))
+        assert len(found[0].ids) <= 22
+
+
+def test_many_sources_come_back_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.decoding.many.CELLS", 12)  # batches of a few sentences
+    for source, found in zip(SOURCES * 3, search_all(Beam(2), [MODEL], SOURCES * 3), strict=True):
+        (alone,) = Beam(2)([MODEL], filled([source]))
+        assert same(found, alone)
+    assert search_all(Beam(2), [MODEL], []) == []

@@ -1,0 +1,252 @@
+"""Every rule of `check`, by its sentence."""
+
+import pytest
+
+from weft.errors import WeftError
+from weft.plans.check import AT_LEAST, POSITIVE, RATES, WORDS, check, problems
+from weft.plans.plan import Plan
+
+PLAN = Plan().with_settings({"width": 8, "vocabulary": 260})
+
+
+def wrong(*settings: str) -> list[str]:
+    return list(problems(PLAN.with_settings(settings)))
+
+
+def test_nothing_wrong() -> None:
+    assert wrong() == []
+    check(PLAN)
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("encoder.mixer=attenton", "encoder.mixer: there is no mixer 'attenton'. Did you mean 'attention'?"),
+        ("cross=attenton", "decoder.cross: there is no mixer 'attenton'. Did you mean 'attention'?"),
+        (
+            "decoder.feed_forward=swigul",
+            "decoder.feed_forward: there is no feed_forward 'swigul'. Did you mean 'swiglu'?",
+        ),
+        ("encoder.norm=layr", "encoder.norm: there is no norm 'layr'. Did you mean 'layer'?"),
+        ("encoder.join=ad", "encoder.join: there is no join 'ad'. Did you mean 'add'?"),
+        ("encoder.wiring=prae", "encoder.wiring: there is no wiring 'prae'. Did you mean 'pre'?"),
+        ("encoder.stack=plane", "encoder.stack: there is no stack 'plane'. Did you mean 'plain'?"),
+        ("embedding=scald", "ends.embedding: there is no embedding 'scald'. Did you mean 'scaled'?"),
+        ("position=sinus", "ends.position: there is no position 'sinus'. Did you mean 'sinusoid'?"),
+        ("head=tide", "ends.head: there is no head 'tide'. Did you mean 'tied'?"),
+        ("init=xaver", "init: there is no init 'xaver'. Did you mean 'xavier'?"),
+        ("schedule=cosin", "training.schedule: there is no schedule 'cosin'. Did you mean 'cosine'?"),
+        (
+            "encoder.feed_forward.activation=rleu",
+            "encoder.feed_forward.activation: there is no activation 'rleu'. Did you mean 'relu'?",
+        ),
+    ],
+)
+def test_an_unknown_part_in_any_slot(setting: str, sentence: str) -> None:
+    (found,) = wrong(setting)
+    assert found.startswith(sentence + " Known: ")
+
+
+def test_an_unknown_part_in_a_list() -> None:
+    (found,) = wrong("encoder.norm=[layer, rms, layr]")
+    assert found.startswith("encoder.norm: there is no norm 'layr'.")
+
+
+def test_an_unknown_option() -> None:
+    assert wrong("encoder.mixer.head=4") == [
+        "encoder.mixer: there is no option of mixer 'attention' named 'head'. Did you mean 'heads'? "
+        "Known: dropout, heads, key_width, value_width."
+    ]
+
+
+def test_an_option_of_the_wrong_type() -> None:
+    assert wrong("encoder.mixer.heads=four") == ["encoder.mixer.heads: int is wanted, not 'four'."]
+
+
+# Numbers and words
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "encoder.layers",
+        "decoder.layers",
+        "training.steps",
+        "training.batch_tokens",
+        "training.accumulate",
+        "training.longest",
+        "training.validate_every",
+        "training.average_of",
+        "encoder.mixer.heads",
+        "encoder.mixer.key_width",
+        "decoder.cross.value_width",
+        "decoder.feed_forward.hidden",
+    ],
+)
+def test_at_least_one(setting: str) -> None:
+    assert wrong(f"{setting}=0") == [f"{setting}: at least 1 is wanted, not 0."]
+    assert wrong(f"{setting}=1") == []
+
+
+def test_a_width_of_nothing() -> None:
+    assert wrong("width=0") == ["width: at least 1 is wanted, not 0."]
+
+
+def test_learned_positions_for_nothing() -> None:
+    assert wrong("position={name: learned, limit: 0}") == ["ends.position.limit: at least 1 is wanted, not 0."]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("training.weight_decay", "-0.5"),
+        ("training.clip", "-0.5"),
+        ("training.patience", "-1"),
+        ("training.seed", "-1"),
+        ("training.schedule.warmup", "-1"),
+    ],
+)
+def test_at_least_zero(setting: str, value: str) -> None:
+    assert wrong(f"{setting}={value}") == [f"{setting}: at least 0 is wanted, not {value}."]
+    assert wrong(f"{setting}=0") == []
+
+
+@pytest.mark.parametrize("value", ["-0.1", "1.0", "7.5", ".nan"])
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "encoder.dropout",
+        "decoder.dropout",
+        "encoder.mixer.dropout",
+        "decoder.cross.dropout",
+        "decoder.feed_forward.dropout",
+        "ends.head.smoothing",
+        "training.bpe_dropout",
+        "training.beta1",
+        "training.beta2",
+    ],
+)
+def test_a_rate_out_of_range(setting: str, value: str) -> None:
+    assert wrong(f"{setting}={value}") == [f"{setting}: a rate lies in 0 ≤ p < 1, not {value.lstrip('.')}."]
+    assert wrong(f"{setting}=0") == []
+
+
+def test_a_floor_out_of_range() -> None:
+    assert wrong("schedule={name: cosine, floor: 2}") == ["training.schedule.floor: a rate lies in 0 ≤ p < 1, not 2."]
+
+
+def test_a_rate_out_of_range_in_a_list_of_parts() -> None:
+    assert wrong("encoder.feed_forward=[{name: mlp, dropout: 3}, {name: mlp, dropout: 0.5}]") == [
+        "encoder.feed_forward.dropout: a rate lies in 0 ≤ p < 1, not 3."
+    ]
+
+
+@pytest.mark.parametrize("setting", ["training.rate", "training.epsilon", "encoder.norm.epsilon"])
+def test_more_than_nothing(setting: str) -> None:
+    assert wrong(f"{setting}=0.0") == [f"{setting}: more than 0 is wanted, not 0.0."]
+    assert wrong(f"{setting}=.nan") == [f"{setting}: more than 0 is wanted, not nan."]
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("average=newest", "training.average: last or best is wanted, not 'newest'."),
+        ("best_by=chrf", "training.best_by: bleu or loss is wanted, not 'chrf'."),
+        ("sharing=none", "ends.sharing: joint or separate is wanted, not 'none'."),
+    ],
+)
+def test_a_word_that_is_none_of_the_allowed(setting: str, sentence: str) -> None:
+    assert wrong(setting) == [sentence]
+
+
+def test_a_vocabulary_too_small_for_bytes() -> None:
+    assert wrong("vocabulary=259") == ["ends.vocabulary: at least 260 (256 bytes and 4 signs), not 259."]
+
+
+def test_every_bounded_number_and_word_has_a_test_here() -> None:
+    """A new name in one of the tables of bounds needs its sentence read above."""
+    assert {*AT_LEAST, *RATES, *POSITIVE, *WORDS} == {
+        *("width", "layers", "steps", "batch_tokens", "accumulate", "longest", "validate_every", "average_of"),
+        *("heads", "key_width", "value_width", "hidden", "limit"),
+        *("weight_decay", "clip", "patience", "seed", "warmup"),
+        *("dropout", "smoothing", "bpe_dropout", "beta1", "beta2", "floor"),
+        *("rate", "epsilon"),
+        *("average", "best_by", "sharing"),
+    }
+
+
+# Combinations
+
+
+def test_heads_that_do_not_divide_the_width() -> None:
+    assert wrong("encoder.mixer.heads=3") == [
+        "encoder.mixer.heads: 3 heads do not divide a width of 8; choose others, or set key_width and value_width."
+    ]
+
+
+def test_the_default_number_of_heads_that_does_not_divide_the_width() -> None:
+    assert [line.split(";")[0] for line in wrong("width=12")] == [
+        "encoder.mixer.heads: 8 heads do not divide a width of 12",
+        "decoder.mixer.heads: 8 heads do not divide a width of 12",
+        "decoder.cross.heads: 8 heads do not divide a width of 12",
+    ]
+
+
+def test_heads_of_free_width_need_not_divide() -> None:
+    assert wrong("encoder.mixer={name: attention, heads: 3, key_width: 2, value_width: 2}") == []
+    assert len(wrong("encoder.mixer={name: attention, heads: 3, key_width: 2}")) == 1
+    assert len(wrong("encoder.mixer={name: attention, heads: 3, key_width: 2, value_width: null}")) == 1
+
+
+def test_two_wirings_in_one_stack() -> None:
+    assert wrong("decoder.wiring=[pre, post]") == ["decoder.wiring: one stack has one wiring, not 2."]
+    assert wrong("decoder.wiring=[pre, pre]") == []
+
+
+def test_a_tied_head_with_concatenated_positions() -> None:
+    assert wrong("position=concatenated") == [
+        "ends.head: tied needs embeddings as wide as the model, and concatenated positions take a part of the width; "
+        "set head=linear, or position=sinusoid."
+    ]
+    assert wrong("position=concatenated", "head=linear") == []
+
+
+@pytest.mark.parametrize("features", [0, 8, 9])
+def test_positions_that_take_all_of_the_width_or_nothing(features: int) -> None:
+    assert wrong(f"position={{name: concatenated, features: {features}}}", "head=linear") == [
+        f"ends.position.features: between 1 and 7, not {features}."
+    ]
+
+
+def test_training_on_sentences_longer_than_the_positions() -> None:
+    assert wrong("position={name: learned, limit: 100}") == [
+        "training.longest: 200 tokens, but the positions end at 100; set longest=100, or position.limit=200."
+    ]
+    assert wrong("position={name: learned, limit: 100}", "longest=100") == []
+
+
+# Together
+
+
+def test_several_problems_in_one_report() -> None:
+    plan = PLAN.with_settings(["name=mine", "norm=layr", "dropout=2", "mixer.heads=3"])
+    with pytest.raises(WeftError) as error:
+        check(plan)
+    first, *lines = str(error.value).splitlines()
+    assert first == "plan 'mine' cannot be built:"
+    assert [line.split(": ")[0] for line in lines] == [
+        "  encoder.norm",
+        "  decoder.norm",
+        "  encoder.dropout",
+        "  decoder.dropout",
+        "  encoder.mixer.heads",
+        "  decoder.mixer.heads",
+    ]
+
+
+def test_what_is_built_is_checked() -> None:
+    with pytest.raises(WeftError, match="cannot be built"):
+        PLAN.with_settings(["norm=layr"]).build()

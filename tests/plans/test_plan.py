@@ -1,0 +1,268 @@
+"""Plans: settings by path, sentences for those that cannot be, plain data and back."""
+
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import pytest
+
+from weft.errors import WeftError
+from weft.plans.part import Part
+from weft.plans.plan import Plan
+
+PLAN = Plan()
+
+
+def refusal(settings: dict[str, object] | list[str] | str) -> str:
+    with pytest.raises(WeftError) as error:
+        PLAN.with_settings(settings)
+    return str(error.value)
+
+
+# Paths
+
+
+def test_the_defaults_are_the_base_model() -> None:
+    assert (PLAN.width, PLAN.encoder.layers, PLAN.decoder.dropout) == (512, 6, 0.1)
+
+
+def test_a_plan_is_frozen() -> None:
+    with pytest.raises(FrozenInstanceError):
+        PLAN.width = 3
+
+
+def test_settings_leave_the_plan_as_it_was() -> None:
+    PLAN.with_settings({"width": 8})
+    assert PLAN.width == 512
+
+
+def test_a_setting_of_both_sides() -> None:
+    plan = PLAN.with_settings(["dropout=0.3", "feed_forward=swiglu"])
+    for side in (plan.encoder, plan.decoder):
+        assert side.dropout == 0.3
+        assert side.feed_forward == Part("swiglu")
+
+
+def test_a_setting_of_one_side() -> None:
+    plan = PLAN.with_settings(["encoder.layers=2", "decoder.feed_forward=swiglu"])
+    assert (plan.encoder.layers, plan.decoder.layers) == (2, 6)
+    assert (plan.encoder.feed_forward, plan.decoder.feed_forward) == (Part("mlp"), Part("swiglu"))
+
+
+@pytest.mark.parametrize("key", ["vocabulary", "ends.vocabulary"])
+def test_a_bare_name_finds_its_section(key: str) -> None:
+    assert PLAN.with_settings({key: 500}).ends.vocabulary == 500
+
+
+def test_dashes_are_as_good_as_underscores() -> None:
+    assert PLAN.with_settings(["batch-tokens=50"]).training.batch_tokens == 50
+
+
+def test_an_option_of_a_part_on_both_sides() -> None:
+    plan = PLAN.with_settings(["mixer.heads=4"])
+    assert plan.encoder.mixer == plan.decoder.mixer == Part("attention", {"heads": 4})
+    assert plan.decoder.cross == Part("attention")
+
+
+def test_an_option_of_a_part_on_one_side() -> None:
+    plan = PLAN.with_settings(["encoder.mixer.heads=4"])
+    assert plan.encoder.mixer == Part("attention", {"heads": 4})
+    assert plan.decoder.mixer == Part("attention")
+
+
+def test_an_option_leaves_the_others() -> None:
+    plan = PLAN.with_settings(["mixer={name: attention, heads: 4}", "mixer.dropout=0.1"])
+    assert plan.encoder.mixer == Part("attention", {"heads": 4, "dropout": 0.1})
+
+
+def test_a_part_in_place_of_a_part_takes_its_options_away() -> None:
+    assert PLAN.with_settings(["head=tied"]).ends.head == Part("tied")
+
+
+def test_an_option_of_the_init_and_of_the_schedule() -> None:
+    plan = PLAN.with_settings({"init": "depth-scaled", "schedule.warmup": 10})
+    assert plan.init == Part("depth-scaled")
+    assert plan.training.schedule == Part("inverse-sqrt", {"warmup": 10})
+
+
+def test_an_option_of_a_part_within_a_part() -> None:
+    plan = PLAN.with_settings(
+        {"encoder.feed_forward": {"name": "switch", "expert": "mlp"}, "encoder.feed_forward.expert.hidden": 3}
+    )
+    assert plan.encoder.feed_forward == Part("switch", {"expert": {"name": "mlp", "hidden": 3}})
+
+
+def test_a_list_of_parts() -> None:
+    plan = PLAN.with_settings(["encoder.norm=[layer, {name: rms, epsilon: 0.1}]"])
+    assert plan.encoder.norm == (Part("layer"), Part("rms", {"epsilon": 0.1}))
+
+
+def test_an_option_of_a_list_of_parts_goes_to_each() -> None:
+    plan = PLAN.with_settings(["norm=[layer, rms]", "norm.epsilon=0.1"])
+    assert plan.decoder.norm == (Part("layer", {"epsilon": 0.1}), Part("rms", {"epsilon": 0.1}))
+
+
+def test_later_settings_win() -> None:
+    assert PLAN.with_settings(["layers=2", "encoder.layers=3", "width=8", "width=16"]).encoder.layers == 3
+
+
+def test_one_setting_alone() -> None:
+    assert PLAN.with_settings("layers=2").encoder.layers == 2
+
+
+# Values
+
+
+@pytest.mark.parametrize("setting", ["rate=1e-3", "rate=0.001", "rate='1e-3'", "rate=.1e-2", "rate=1.0E-3"])
+def test_numbers_as_people_write_them(setting: str) -> None:
+    assert PLAN.with_settings([setting]).training.rate == 0.001
+
+
+def test_numbers_as_people_write_them_in_options() -> None:
+    assert PLAN.with_settings(["norm.epsilon=1e-3"]).encoder.norm == Part("layer", {"epsilon": 0.001})
+
+
+def test_strings_that_are_numbers() -> None:
+    assert PLAN.with_settings({"rate": "1e-3"}).training.rate == 0.001
+
+
+def test_an_int_for_a_float_becomes_one() -> None:
+    rate = PLAN.with_settings({"dropout": 0}).encoder.dropout
+    assert rate == 0.0
+    assert isinstance(rate, float)
+
+
+def test_a_whole_float_for_an_int_becomes_one() -> None:
+    steps = PLAN.with_settings(["steps=1e4"]).training.steps
+    assert steps == 10_000
+    assert isinstance(steps, int)
+
+
+def test_an_empty_value_is_the_empty_string() -> None:
+    assert PLAN.with_settings({"about": "something"}).with_settings(["about="]).about == ""
+
+
+# Refusals
+
+
+def test_an_unknown_setting() -> None:
+    assert refusal(["drpout=0.1"]).startswith("there is no setting 'drpout'. Did you mean 'dropout'? Known: about, ")
+
+
+def test_an_unknown_section() -> None:
+    assert refusal(["encodr.layers=3"]).startswith("there is no setting 'encodr'. Did you mean 'encoder'? Known: ")
+
+
+def test_an_unknown_setting_of_a_section() -> None:
+    assert refusal(["encoder.layrs=3"]) == (
+        "encoder.layrs: there is no setting 'layrs'. Did you mean 'layers'? "
+        "Known: dropout, feed_forward, join, layers, mixer, norm, stack, wiring."
+    )
+
+
+def test_a_slot_that_a_side_does_not_have() -> None:
+    assert refusal(["encoder.cross=attention"]).startswith("encoder.cross: there is no setting 'cross'.")
+
+
+def test_a_whole_section() -> None:
+    assert refusal(["ends=3"]) == (
+        "ends is a section; set one of ends.vocabulary, ends.embedding, ends.position, ends.head, ends.sharing."
+    )
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("layers=many", "layers: int is wanted, not 'many'."),
+        ("layers=2.5", "layers: int is wanted, not 2.5."),
+        ("layers=true", "layers: int is wanted, not True."),
+        ("layers=", "layers: int is wanted, not ''."),
+        ("dropout=some", "dropout: float is wanted, not 'some'."),
+        ("dropout=false", "dropout: float is wanted, not False."),
+        ("rate=[1, 2]", "rate: float is wanted, not [1, 2]."),
+        ("best_by=3", "best_by: str is wanted, not 3."),
+        ("width=null", "width: int is wanted, not None."),
+    ],
+)
+def test_a_value_of_the_wrong_type(setting: str, sentence: str) -> None:
+    assert refusal([setting]) == sentence
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("layers", "a setting is key=value, not 'layers'."),
+        ("mixer=[attention", "mixer: '[attention' is not a value that YAML can read."),
+        ("about=2026-13-01", "about: '2026-13-01' is not a value that YAML can read."),
+        ("mixer={heads: 4}", "mixer: a part is a name, or a mapping with a name and options, not {'heads': 4}."),
+        ("mixer=[]", "mixer: a list of parts has at least one."),
+        ("head=[tied, linear]", "head: one part is wanted, not a list."),
+        ("width.heads=3", "width.heads: width is a plain int and has no options."),
+        ("encoder.dropout.rate=3", "encoder.dropout.rate: dropout is a plain float and has no options."),
+        (
+            "feed_forward.expert.hidden=3",
+            "feed_forward.expert.hidden: expert has its default; set expert itself before its options.",
+        ),
+    ],
+)
+def test_what_is_no_setting(setting: str, sentence: str) -> None:
+    assert refusal([setting]) == sentence
+
+
+def test_all_problems_in_one_report() -> None:
+    assert refusal(["layers=many", "layers", "encoder.layrs=3", "width=8"]).splitlines() == [
+        "layers: int is wanted, not 'many'.",
+        "a setting is key=value, not 'layers'.",
+        refusal(["encoder.layrs=3"]),
+    ]
+
+
+def test_a_key_that_is_no_string() -> None:
+    assert refusal({3: 4}).startswith("there is no setting '3'.")
+
+
+# Plain data
+
+
+def test_there_and_back() -> None:
+    plan = PLAN.with_settings(
+        {"name": "mine", "about": "für √d", "encoder.norm": ["layer", "rms"], "mixer.heads": 4, "rate": 1e-9}
+    )
+    assert Plan.from_plain(plan.plain(), "here") == plan
+
+
+def test_a_plan_in_plain_data() -> None:
+    plain = PLAN.with_settings(["encoder.norm=[layer, rms]", "mixer.heads=4"]).plain()
+    assert plain["encoder"]["norm"] == ["layer", "rms"]
+    assert plain["decoder"]["mixer"] == {"name": "attention", "heads": 4}
+    assert plain["decoder"]["cross"] == "attention"
+
+
+def test_what_is_not_said_has_its_default() -> None:
+    plan = Plan.from_plain({"encoder": {"layers": 2}, "width": 8}, "here")
+    assert plan == PLAN.with_settings(["encoder.layers=2", "width=8"])
+
+
+def test_written_plans_are_for_people(tmp_path: Path) -> None:
+    PLAN.with_settings({"about": "für √d"}).write(tmp_path / "plan.yaml")
+    text = (tmp_path / "plan.yaml").read_text(encoding="utf-8")
+    assert text.startswith("name: unnamed\nabout: für √d\nwidth: 512\nencoder:\n  layers: 6\n")
+
+
+def test_everything_wrong_with_plain_data_in_one_report() -> None:
+    with pytest.raises(WeftError) as error:
+        Plan.from_plain({"encoder": {"layrs": 2, "dropout": "some"}, "wdth": 8, "ends": 3, 4: 5}, "plan.yaml")
+    first, *lines = str(error.value).splitlines()
+    assert first == "plan.yaml:"
+    assert [line.split(".")[0] for line in lines] == [
+        "encoder",
+        "encoder",
+        "there is no setting 'wdth'",
+        "ends is a section; set one of ends",
+        "there is no setting '4'",
+    ]
+
+
+@pytest.mark.parametrize(("data", "kind"), [([1, 2], "list"), (None, "NoneType"), ("base", "str")])
+def test_plain_data_that_is_no_plan(data: object, kind: str) -> None:
+    with pytest.raises(WeftError, match=f"^plan.yaml: a plan is a mapping of sections, not {kind}.$"):
+        Plan.from_plain(data, "plan.yaml")

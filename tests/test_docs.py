@@ -1,0 +1,54 @@
+"""What the README and the docs show is run: every Python snippet, and every `weft` command, on small files."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.toys import SMALL, write_files
+from weft import commands
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TOY = [f"{key}={value}" for key, value in SMALL.items() if key not in ("width", "layers")]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_snippets_run(page: Path) -> None:
+    for block in blocks(page, "python"):
+        exec(compile(block, str(page), "exec"), {})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one folder, in the order of the page; trainings are made very small, and pipes are taken apart."""
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for line in (line for block in blocks(page, "sh") for line in block.splitlines()):
+        *said, command = line.split(" | ")
+        words = shlex.split(command.split(" > ")[0], comments=True)
+        if words[:1] != ["weft"]:
+            continue
+        if said:
+            Path("said.txt").write_text(shlex.split(said[0])[1] + "\n", encoding="utf-8")
+            words.insert(3, "said.txt")
+        if words[1] == "train":
+            small = TOY if "--from" not in words else ["steps=2", "validate_every=1", "batch_tokens=512"]
+            words += ["--set", *small]
+        with pytest.raises(SystemExit) as end:
+            commands.run(words[1:])
+        assert not end.value.code, f"{line}\n{capsys.readouterr().err}"
+
+
+def test_links_lead_somewhere() -> None:
+    pages = [*PAGES, ROOT / "CONTRIBUTING.md"]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            assert target.startswith("http") or (page.parent / target).exists(), f"{page.name}: {target}"

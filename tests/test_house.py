@@ -1,0 +1,141 @@
+"""The house stays a house: imports go downwards only, and the signs of a jungle are counted.
+
+The rooms, from the ground up, and what each may know. A lazy import inside a function is an import, and so is the name
+of a module in a string.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).parent.parent / "weft"
+FILES = sorted(HOUSE.rglob("*.py"))
+LEAVES = sorted((HOUSE / "parts").glob("*.py"))
+
+MAY_KNOW: dict[str, set[str]] = {
+    "errors": set(),
+    "parts": {"errors"},
+    "models": {"errors", "parts"},
+    "plans": {"errors", "parts", "models"},
+    "text": {"errors", "models"},  # the ids of the signs, and what a batch is
+    "decoding": {"errors", "parts", "models", "text"},
+    "evaluation": {"errors", "parts", "models", "text", "decoding"},
+    "viewing": {"errors", "parts", "models", "text", "decoding"},
+    "folder": {"errors", "models", "plans", "text"},
+    "training": {"errors", "parts", "models", "plans", "text", "decoding", "evaluation", "viewing", "folder"},
+    "translator": {"errors", "parts", "models", "plans", "text", "decoding", "evaluation", "viewing", "folder"},
+}
+MAY_KNOW["commands"] = set(MAY_KNOW)
+MAY_KNOW["__main__"] = {"commands"}
+MAY_KNOW["__init__"] = {"errors", "plans", "translator"}  # the names that `import weft` offers
+
+
+def tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+def room(file: Path) -> str:
+    return file.relative_to(HOUSE).parts[0].removesuffix(".py")
+
+
+def imported(file: Path) -> Iterator[str]:
+    """Dotted names of every module that a file imports, at the top or inside a function."""
+    for node in ast.walk(tree(file)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file} imports relatively"
+            yield from ([f"weft.{alias.name}" for alias in node.names] if node.module == "weft" else [str(node.module)])
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("weft."):
+            where = HOUSE.joinpath(*node.value.split(".")[1:])
+            if where.is_dir() or where.with_suffix(".py").is_file():
+                yield node.value
+
+
+def names(files: list[Path]) -> list[str]:
+    return [str(file.relative_to(HOUSE)) for file in files]
+
+
+def methods(name: str, files: list[Path]) -> Iterator[tuple[str, ast.FunctionDef]]:
+    for file in files:
+        for node in ast.walk(tree(file)):
+            if isinstance(node, ast.ClassDef):
+                for method in node.body:
+                    if isinstance(method, ast.FunctionDef) and method.name == name:
+                        yield f"{file.name}: {node.name}", method
+
+
+def test_every_room_is_in_the_table() -> None:
+    assert {room(file) for file in FILES} == set(MAY_KNOW)
+
+
+def test_the_table_itself_goes_downwards() -> None:
+    """No room knows one that stands after it."""
+    order = list(MAY_KNOW)
+    for i, upper in enumerate(order):
+        assert MAY_KNOW[upper] <= set(order[:i])
+
+
+@pytest.mark.parametrize("file", FILES, ids=names(FILES))
+def test_imports_go_downwards_only(file: Path) -> None:
+    known = {name.split(".")[1] for name in imported(file) if name.startswith("weft.")}
+    assert known - {room(file)} <= MAY_KNOW[room(file)]
+
+
+@pytest.mark.parametrize("file", LEAVES, ids=names(LEAVES))
+def test_parts_know_only_torch_and_each_other(file: Path) -> None:
+    packages = {name.split(".")[0] for name in imported(file)}
+    assert packages <= {"torch", "numpy", "weft", *sys.stdlib_module_names}
+
+
+def test_an_import_inside_a_function_is_found(tmp_path: Path) -> None:
+    """The eyes of this file see what they should."""
+    (tmp_path / "hidden.py").write_text(
+        "def f():\n    from weft.plans.plan import Plan\n    import weft.text\n    from weft import folder\n"
+        "    import_module('weft.training.loop')\n    return 'weft.nothing'\n"
+    )
+    assert set(imported(tmp_path / "hidden.py")) == {
+        "weft.plans.plan",
+        "weft.text",
+        "weft.folder",
+        "weft.training.loop",
+    }
+
+
+@pytest.mark.parametrize("file", FILES, ids=names(FILES))
+def test_every_module_says_what_it_is(file: Path) -> None:
+    found = tree(file)
+    assert ast.get_docstring(found) or not found.body
+
+
+@pytest.mark.parametrize("file", FILES, ids=names(FILES))
+def test_no_file_is_longer_than_400_lines(file: Path) -> None:
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+def test_no_leaf_takes_more_than_eight_things() -> None:
+    counts = {where: len(m.args.args) + len(m.args.kwonlyargs) - 1 for where, m in methods("__init__", LEAVES)}
+    assert counts
+    assert {where: count for where, count in counts.items() if count > 8} == {}
+
+
+def test_no_forward_is_longer_than_thirty_lines() -> None:
+    lines = {where: (m.end_lineno or 0) - m.lineno + 1 for where, m in methods("forward", FILES)}
+    assert lines
+    assert {where: count for where, count in lines.items() if count > 30} == {}
+
+
+def test_no_forward_asks_which_kind_it_is() -> None:
+    """`if self.kind == "…"` is a slot that was not made."""
+    asked = [
+        where
+        for where, method in methods("forward", FILES)
+        for node in ast.walk(method)
+        if isinstance(node, ast.Compare)
+        and ast.unparse(node.left).startswith("self.")
+        and any(isinstance(other, ast.Constant) and isinstance(other.value, str) for other in node.comparators)
+    ]
+    assert asked == []

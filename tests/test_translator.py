@@ -1,0 +1,82 @@
+"""A trained model at work, from Python."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+import weft
+from tests.toys import toy_run
+from weft.decoding import Beam, Greedy
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> weft.Translator:
+    return weft.load(str(toy_run(tmp_path_factory.mktemp("toy") / "run", longest=24).path))
+
+
+def test_an_empty_text_has_an_empty_translation(toy: weft.Translator) -> None:
+    assert toy.translate(["", "red cat", "   "])[::2] == ["", ""]
+
+
+def test_the_order_of_texts_is_kept(toy: weft.Translator) -> None:
+    texts = ["red", "red cat dog", "blue", "", "one two three", "cat"]
+    assert toy.translate(texts) == [toy.translate([text])[0] for text in texts]
+
+
+def test_a_single_string_is_a_mistake(toy: weft.Translator) -> None:
+    with pytest.raises(weft.WeftError, match="takes a list of texts"):
+        toy.translate("red cat")  # type: ignore[arg-type]
+
+
+def test_split_translates_sentence_by_sentence_and_keeps_white_space(toy: weft.Translator) -> None:
+    whole = toy.translate(["Red cat.  Blue dog.\nOne bird."], split=True)[0]
+    red, blue, one = toy.translate(["Red cat.", "Blue dog.", "One bird."])
+    assert whole == f"{red}  {blue}\n{one}"
+
+
+def test_a_long_text_is_split_or_refused_but_never_cut(toy: weft.Translator) -> None:
+    text = "Red cat red cat red cat. " * 4
+    assert len(toy.tokeniser.encode(text)) > toy.limit == 24
+    found = next(toy.search([text], Greedy()))[0]
+    assert found.text.count(toy.translate(["Red cat red cat red cat."], beam=1)[0]) == 4
+    with pytest.raises(weft.WeftError, match=r"text 1 has \d+ tokens, and this model allows 24"):
+        next(toy.search([text], Greedy(), too_long="error"))
+    with pytest.raises(weft.WeftError, match="has a word of 300 characters"):
+        next(toy.search(["q" * 300], Greedy()))
+
+
+def test_n_best_of_a_split_text_joins_the_pieces_rank_by_rank(toy: weft.Translator) -> None:
+    found = next(toy.search(["Red cat. Blue dog."], Beam(3), split=True))
+    red, blue = toy.search(["Red cat.", "Blue dog."], Beam(3))
+    assert [one.text for one in found] == [f"{a.text} {b.text}" for a, b in zip(red, blue)]
+
+
+def test_attention_of_every_layer_and_head(toy: weft.Translator) -> None:
+    seen = toy.attention("red cat")
+    T, S = len(seen.target), len(seen.source)
+    assert seen.cross.shape == (2, 2, T, S)
+    assert seen.encoder.shape == (2, 2, S, S)
+    assert seen.decoder.shape == (2, 2, T, T)
+    for maps in (seen.cross, seen.encoder, seen.decoder):
+        torch.testing.assert_close(maps.sum(-1), torch.ones(maps.shape[:-1]))
+    assert (seen.decoder.triu(1) == 0).all()
+    torch.testing.assert_close(seen.of("cross", layer=2, head=1), seen.cross[1, 0])
+    torch.testing.assert_close(seen.of("cross"), seen.cross.mean((0, 1)))
+
+
+def test_attention_for_a_given_translation(toy: weft.Translator) -> None:
+    seen = toy.attention("red cat", "RED CAT")
+    assert "".join(seen.target) == "·RED·CAT∎"
+
+
+def test_models_with_other_subwords_cannot_vote(toy: weft.Translator, tmp_path: Path) -> None:
+    other = toy_run(tmp_path / "other", vocabulary=290)
+    with pytest.raises(weft.WeftError, match="have different subwords"):
+        weft.load(f"{toy.folders[0].path},{other.path}")
+
+
+def test_every_public_name_is_there() -> None:
+    assert all(hasattr(weft, name) for name in weft.__all__)
+    with pytest.raises(AttributeError):
+        _ = weft.nothing  # type: ignore[attr-defined]
