@@ -61,7 +61,7 @@ class Beam:
             length = run.step
             live = [s for s, sentence in enumerate(active) if len(found[sentence]) < k and length < limits[sentence]]
             for s, sentence in enumerate(active):
-                if length > limits[sentence] and len(found[sentence]) < k:
+                if length == limits[sentence] and len(found[sentence]) < k:
                     for c in going[s][possible[s, going[s]]].tolist():
                         cut = trail.follow(int(row[s, c]), int(token[s, c]), float(step_log_prob[s, c]))
                         found[sentence].append(cut)
