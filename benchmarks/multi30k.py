@@ -46,8 +46,7 @@ def run(recipe: Plan, data: Path, text: str, out: Path) -> dict[str, Any]:
     """Train one model and score it on val and test."""
     train, valid, test = (pairs_of(data, split, text) for split in SPLITS)
     began = time.perf_counter()
-    job = trainer(begin(recipe, train, valid, out, ("en", "de")))
-    job.observers = [Bar(job.options.steps), *job.observers]
+    job = trainer(begin(recipe, train, valid, out, ("en", "de")), [Bar(recipe.training.steps)])
     job.train()
     minutes = (time.perf_counter() - began) / 60
     translator = Translator([job.folder])

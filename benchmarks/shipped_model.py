@@ -40,8 +40,9 @@ def main() -> None:
         for split in ("train", "dev", "test")
     )
     if not (given.out / "model.safetensors").exists():
-        job = trainer(begin(plan("transformer-small"), train, valid, given.out, ("en", "de")))
-        job.observers = [Bar(job.options.steps), *job.observers]
+        recipe = plan("transformer-small")
+        folder = begin(recipe, train, valid, given.out, ("en", "de"))
+        job = trainer(folder, [Bar(recipe.training.steps)])
         job.train()
     translator = Translator([ship(Folder.find(given.out), given.out / "shipped")])
     for name, pairs in (("dev", valid), ("test", test)):

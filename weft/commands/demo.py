@@ -35,7 +35,7 @@ def demo(
 
     from weft.translator import load
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, soft_wrap=True)
     console.rule("[bold]1. A Transformer learns to read dates")
     _dates(out, console)
     console.rule("[bold]2. English to German, with the model that ships with weft")
@@ -75,8 +75,8 @@ def _dates(out: Path, console: "Console") -> None:
         f"  {len(pairs.train):,} pairs to learn from, such as {pairs.train[0][0]!r} → {pairs.train[0][1]!r}\n"
         "  dots are day.month.year, slashes month/day/year; years 00-49 are 20xx, 50-99 are 19xx\n"
     )
-    job = trainer(begin(plan("dates"), pairs.train, pairs.valid, run))
-    job.observers = [Bar(job.options.steps, console=console), *job.observers]
+    recipe = plan("dates")
+    job = trainer(begin(recipe, pairs.train, pairs.valid, run), [Bar(recipe.training.steps, console)])
     job.train()
     _report(Translator([job.folder]), pairs, console)
 

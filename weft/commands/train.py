@@ -1,9 +1,12 @@
 """weft train PLAN --train FILE... --valid FILE... --out RUN"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from weft.text.corpus import Corpus
 
 
 def train(
@@ -33,11 +36,12 @@ def train(
     from weft.errors import WeftError
     from weft.folder import Folder, load_weights
     from weft.plans.presets import plan as find_plan
+    from weft.text.corpus import Corpus
     from weft.text.reading import read_pairs
     from weft.training.observers import Bar
     from weft.training.run import begin, resumed, trainer
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
     chosen = find_plan(plan).with_settings(settings or [])
     if resume:
         folder = resumed(Folder.find(out), chosen.name, settings or [])
@@ -46,17 +50,23 @@ def train(
             raise WeftError("training needs --train FILE... and --valid FILE...")
         pairs, held_out = (read_pairs(files, languages=languages, columns=columns) for files in (train, valid))
         base = Folder.find(start_from) if start_from else None
-        console.print("reading, learning subwords …", highlight=False)
+        console.print("reading, learning subwords …")
         folder = begin(chosen, pairs, held_out, out, pairs.languages, base)
-    job = trainer(folder, [], device)
+        for purpose, name, files in (("learn from", "train", pairs), ("validate on", "valid", held_out)):
+            console.print(_told(Corpus(out / "tokens" / name), purpose, files.passed_over))
+    job = trainer(folder, [Bar(folder.plan().training.steps, console)], device)
     if resume:
         job.resume()
     elif start_from:
         load_weights(job.model, Folder.find(start_from).weights())
-    job.observers = [Bar(job.options.steps, job.progress.step, console), *job.observers]
     scores = job.train()
     console.print(
         f"{out}/model.safetensors: validation loss {scores['loss']:.3f}, perplexity {scores['perplexity']:.2f}, "
-        f"BLEU {scores['bleu']:.1f} (greedy)",
-        highlight=False,
+        f"BLEU {scores['bleu']:.1f} (greedy)"
     )
+
+
+def _told(corpus: "Corpus", purpose: str, passed_over: dict[str, int]) -> str:
+    """How many pairs there are, and what became of the rest: nothing is left out in silence."""
+    lost = [f"{count:,} {why}" for counts in (passed_over, corpus.left_out) for why, count in counts.items()]
+    return f"{len(corpus):,} pairs to {purpose}" + (f"; left out: {', '.join(lost)}" if lost else "")

@@ -14,8 +14,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 class Bar:
     """A progress bar with loss, tokens a second and the time left; a line for each validation."""
 
-    def __init__(self, steps: int, start: int = 0, console: Console | None = None):
-        self.console = console or Console(stderr=True)
+    def __init__(self, steps: int, console: Console | None = None):
+        self.console = console or Console(stderr=True, highlight=False, soft_wrap=True)
         self.bar = Progress(
             TextColumn("step {task.completed}/{task.total}"),
             BarColumn(bar_width=None),
@@ -26,7 +26,7 @@ class Bar:
             console=self.console,
             disable=not self.console.is_terminal,
         )
-        self.task = self.bar.add_task("training", total=steps, completed=start, loss=float("nan"), speed=0.0)
+        self.task = self.bar.add_task("training", total=steps, loss=float("nan"), speed=0.0)
         self.loss: float | None = None
         self.recent: list[tuple[float, float]] = []  # when, and how many tokens
         self.bar.start()
@@ -41,8 +41,7 @@ class Bar:
     def validation(self, step: int, scores: dict[str, float]) -> None:
         self.console.print(
             f"step {step:>6}   training loss {self.loss or 0.0:.3f}   validation loss {scores['loss']:.3f}   "
-            f"perplexity {scores['perplexity']:.2f}   BLEU {scores['bleu']:.1f}",
-            highlight=False,
+            f"perplexity {scores['perplexity']:.2f}   BLEU {scores['bleu']:.1f}"
         )
 
     def close(self) -> None:
