@@ -2,8 +2,8 @@
 
     python -m benchmarks.shipped_model --data ../shared/data --out runs/en-de
 
-Trains `transformer-small` on Tatoeba, stores the weights as float16 beside the plan and the subwords in OUT/shipped, and
-scores that stored file on the test set.
+Trains `transformer-small` on Tatoeba, stores the weights as float16 beside the plan and the subwords in OUT/shipped,
+and scores that stored file on the test set.
 """
 
 import argparse

@@ -31,14 +31,17 @@ def parameters_by_part(model: nn.Module) -> Counter[str]:
     return counts
 
 
+SUBLAYERS = {"mix": "self-attention", "cross": "encoder-decoder attention", "feed": "feed-forward"}
+
+
 def _kind(name: str) -> str:
+    """decoder.layers.3.cross.body.out.weight → decoder encoder-decoder attention"""
     first, *rest = name.split(".")
-    if first in ("encoder", "decoder"):
-        return f"{first} norms" if "norm" in rest or "closing" in rest else f"{first} {_SUBLAYERS.get(rest[2], rest[2])}"
-    return {"source": "embedding", "target": "embedding (target)"}.get(first, first)
-
-
-_SUBLAYERS = {"mix": "self-attention", "cross": "encoder-decoder attention", "feed": "feed-forward"}
+    if first in ("source", "target"):
+        return f"{first} {rest[0]}"
+    if first not in ("encoder", "decoder"):
+        return first
+    return f"{first} {'norms' if {'norm', 'closing'} & {*rest} else SUBLAYERS[rest[2]]}"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,29 @@
+"""Pictures are written, as large as their tokens need, and their labels are readable."""
+
+import json
+from pathlib import Path
+
+from PIL import Image
+
+from weft.viewing.curves import draw_curves
+from weft.viewing.pictures import draw_alignment, label
+
+
+def test_labels_show_words_continuations_and_the_end() -> None:
+    assert [label(token) for token in ("·cat", "s", "∎", "·", "·$5")] == ["cat", "-s", "∎", "·", r"\$5"]
+
+
+def test_a_longer_sentence_has_a_larger_picture(tmp_path: Path) -> None:
+    for name, n in (("short", 4), ("long", 30)):
+        draw_alignment([[1 / n] * n] * n, ["·word"] * n, ["·Wort"] * n, "all layers", tmp_path / f"{name}.png")
+    with Image.open(tmp_path / "short.png") as short, Image.open(tmp_path / "long.png") as long:
+        assert long.width > short.width
+        assert long.height > short.height
+
+
+def test_curves_are_drawn_from_a_metrics_file(tmp_path: Path) -> None:
+    rows = [{"step": 10, "loss": 3.0}, {"step": 10, "valid": {"loss": 2.5, "bleu": 7.0}}, {"step": 20, "loss": 2.0}]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    draw_curves(tmp_path / "metrics.jsonl", tmp_path / "curves.png")
+    with Image.open(tmp_path / "curves.png") as picture:
+        assert picture.width > picture.height
