@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from weft.errors import WeftError, unknown
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.plans.plan import Plan
-from weft.plans.presets import read_plan_file
+from weft.plans.presets import names, plan, read_plan_file
 from weft.text.tokeniser import Tokeniser
 
 SHIPPED = Path(__file__).parent / "shipped"
@@ -28,6 +28,15 @@ SHIPPED = Path(__file__).parent / "shipped"
 
 def shipped() -> list[str]:
     return sorted(folder.name for folder in SHIPPED.glob("*") if (folder / "plan.yaml").exists())
+
+
+def find_plan(name: str) -> Plan:
+    """A plan by the name of a preset, from a YAML file, or the plan of a model."""
+    if name in names() or name.endswith((".yaml", ".yml")):
+        return plan(name)
+    if name in shipped() or Path(name).exists():
+        return Folder.find(name).plan()
+    raise WeftError(unknown("plan or model", name, [*names(), *shipped()]) + " A plan can also be a .yaml file.")
 
 
 @dataclass(frozen=True)

@@ -266,3 +266,12 @@ def test_everything_wrong_with_plain_data_in_one_report() -> None:
 def test_plain_data_that_is_no_plan(data: object, kind: str) -> None:
     with pytest.raises(WeftError, match=f"^plan.yaml: a plan is a mapping of sections, not {kind}.$"):
         Plan.from_plain(data, "plan.yaml")
+
+
+def test_settings_and_parts_that_do_not_exist_are_in_one_report() -> None:
+    with pytest.raises(WeftError) as error:
+        Plan().with_settings(["wirng=pre", "mixer.hads=3", "feed_forward=swigu"])
+    said = str(error.value)
+    assert "Did you mean 'wiring'?" in said
+    assert "Did you mean 'heads'?" in said
+    assert "Did you mean 'swiglu'?" in said

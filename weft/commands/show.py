@@ -1,11 +1,8 @@
 """weft show [plans | parts | MODEL or PLAN]"""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from weft.plans.plan import Plan
 
 
 def show(
@@ -53,9 +50,10 @@ def _parts() -> None:
 def _one(name: str) -> None:
     import yaml
 
+    from weft.folder import find_plan
     from weft.plans.cost import outline, parameters_by_part, step_cost
 
-    found = _found(name)
+    found = find_plan(name)
     print(yaml.safe_dump(found.plain(), sort_keys=False, allow_unicode=True))
     counts = parameters_by_part(outline(found))
     total = sum(counts.values())
@@ -67,21 +65,6 @@ def _one(name: str) -> None:
         f"\na step: {cost.tokens:,} tokens on each side, {cost.operations / 1e12:.2f} TFLOP forward and back "
         f"(sentences of {cost.length} tokens)"
     )
-
-
-def _found(name: str) -> "Plan":
-    """A plan by its name or file, or the plan of a model."""
-    from pathlib import Path
-
-    from weft.errors import WeftError, unknown
-    from weft.folder import Folder, shipped
-    from weft.plans.presets import names, plan
-
-    if name in names() or name.endswith((".yaml", ".yml")):
-        return plan(name)
-    if name in shipped() or Path(name).exists():
-        return Folder.find(name).plan()
-    raise WeftError(unknown("plan or model", name, [*names(), *shipped(), "plans", "parts"]))
 
 
 def _millions(count: int) -> str:

@@ -34,8 +34,7 @@ def train(
     from rich.console import Console
 
     from weft.errors import WeftError
-    from weft.folder import Folder, load_weights
-    from weft.plans.presets import plan as find_plan
+    from weft.folder import Folder, find_plan, load_weights
     from weft.text.corpus import Corpus
     from weft.text.reading import read_pairs
     from weft.training.observers import Bar

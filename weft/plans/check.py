@@ -52,9 +52,14 @@ def check(plan: Plan) -> None:
         raise WeftError(f"plan {plan.name!r} cannot be built:\n" + "\n".join(f"  {line}" for line in wrong))
 
 
-def problems(plan: Plan) -> Iterator[str]:
+def wrong_names(plan: Plan) -> Iterator[str]:
+    """Parts and options that do not exist or are of the wrong kind."""
     for where, catalogue, part in _parts(plan):
         yield from catalogue.problems(part, where)
+
+
+def problems(plan: Plan) -> Iterator[str]:
+    yield from wrong_names(plan)
     for where, value in _values(plan):
         yield from _out_of_bounds(where, value)
     if plan.ends.vocabulary < 260:

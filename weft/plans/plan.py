@@ -98,7 +98,9 @@ class Plan:
             except WeftError as error:
                 wrong.append(str(error))
         if wrong:
-            raise WeftError("\n".join(wrong))
+            from weft.plans.check import wrong_names  # it needs Plan
+
+            raise WeftError("\n".join([*wrong, *wrong_names(plan)]))
         return plan
 
     def plain(self) -> dict[str, Any]:

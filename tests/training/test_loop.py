@@ -1,0 +1,176 @@
+"""The loop: one step is the formula, early stopping, averages, and a task that is learned."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from tests.training.tiny import Scripted, Told, reversed_letters, tiny_plan, tiny_run, weights_of
+from weft.errors import WeftError
+from weft.folder import parameters, read_weights
+from weft.models.sequence_to_sequence import PAD, START, Batch, SequenceToSequence
+from weft.training.loop import Trainer
+from weft.training.run import begin, trainer
+
+ONE_STEP = {"dropout": 0.0, "steps": 1, "epsilon": 0.001, "schedule": "constant", "average_of": 1}
+
+
+def clear_gradient(model: SequenceToSequence, batches: list[Batch], smoothing: float) -> list[Tensor]:
+    """Of the smoothed cross-entropy, divided by all tokens of all batches, the way PyTorch says it."""
+    total, tokens = torch.zeros(()), 0
+    for batch in batches:
+        shifted = torch.cat((torch.full_like(batch.target[:, :1], START), batch.target[:, :-1]), 1)
+        logits = model.head.logits(model.decode(shifted, model.encode(batch.source)))
+        total = total + F.cross_entropy(
+            logits.flatten(0, 1), batch.target.flatten(), ignore_index=PAD, label_smoothing=smoothing, reduction="sum"
+        )
+        tokens += int((batch.target != PAD).sum())
+    return list(torch.autograd.grad(total / tokens, list(model.parameters())))
+
+
+def trained_one_step(job: Trainer) -> list[Tensor]:
+    job.validate = Scripted()
+    job.train()
+    return [parameter.detach() for parameter in job.model.parameters()]
+
+
+@pytest.mark.parametrize("clip", [0.0, 0.1])
+def test_one_step_is_the_formula(tmp_path: Path, clip: float) -> None:
+    """Adam's first step from zero moments: w - rate · g / (|g| + ε), g clipped to its largest norm."""
+    told = Told()
+    job = trainer(tiny_run(tmp_path, **ONE_STEP, clip=clip, rate=0.01), [told])
+    (batch, *_) = job.batches.epoch(0)
+    gradient = clear_gradient(job.model, [batch], smoothing=0.1)
+    norm = torch.stack([g.norm() for g in gradient]).norm()
+    assert norm > 0.1
+    scale = 0.1 / norm if clip else 1.0
+    before = list(weights_of(job.model).values())
+    expected = [w - 0.01 * g * scale / ((g * scale).abs() + 0.001) for w, g in zip(before, gradient)]
+    torch.testing.assert_close(trained_one_step(job), expected, atol=1e-5, rtol=0)
+    assert told.steps[1]["gradient"] == pytest.approx(norm.item(), rel=1e-4)
+    assert told.steps[1]["tokens"] == int((batch.target != PAD).sum())
+
+
+def test_two_halves_are_one_whole(tmp_path: Path) -> None:
+    """Halves with unequally many tokens: what counts is the token, not the batch."""
+    pairs = [("a", "b")] * 4 + [("a b c d a b", "b a d c b a")] * 4
+    steps = []
+    for budget, accumulate in ((1000, 1), (28, 2)):
+        plan = tiny_plan(**ONE_STEP, batch_tokens=budget, accumulate=accumulate)
+        job = trainer(begin(plan, pairs + reversed_letters(0), pairs, tmp_path / str(budget)))
+        assert len(list(job.batches.epoch(0))) == accumulate
+        steps.append(trained_one_step(job))
+    torch.testing.assert_close(steps[0], steps[1], atol=1e-6, rtol=0)
+
+
+def test_rate_follows_the_schedule(tmp_path: Path) -> None:
+    told = Told()
+    job = trainer(tiny_run(tmp_path, rate=0.01, schedule={"name": "constant", "warmup": 4}, steps=6), [told])
+    job.validate = Scripted()
+    job.train()
+    rates = [metrics["rate"] for metrics in told.steps.values()]
+    assert rates == pytest.approx([0.0025, 0.005, 0.0075, 0.01, 0.01, 0.01])
+    assert told.is_closed
+
+
+def test_every_pair_is_used_before_any_comes_again(tmp_path: Path) -> None:
+    told = Told()
+    folder = tiny_run(tmp_path, steps=20, accumulate=3)
+    job = trainer(folder, [told])
+    job.validate = Scripted()
+    in_an_epoch = len(list(job.batches.epoch(0)))
+    job.train()
+    epochs = [int(metrics["epoch"]) for metrics in told.steps.values()]
+    assert in_an_epoch % 3, "so that the last step of an epoch is a small one"
+    assert epochs[: 2 * -(-in_an_epoch // 3)] == [0] * -(-in_an_epoch // 3) + [1] * -(-in_an_epoch // 3)
+
+
+def test_validation_comes_in_time_and_at_the_end(tmp_path: Path) -> None:
+    told = Told()
+    job = trainer(tiny_run(tmp_path, steps=8, validate_every=3), [told])
+    job.validate = Scripted()
+    job.train()
+    assert list(told.validations) == [3, 6, 8]
+
+
+def test_a_validation_at_the_last_step_is_not_repeated(tmp_path: Path) -> None:
+    told, scripted = Told(), Scripted()
+    job = trainer(tiny_run(tmp_path, steps=6, validate_every=3), [told])
+    job.validate = scripted
+    job.train()
+    assert list(told.validations) == [3, 6]
+    assert len(scripted.shown) == 3, "and once more for the average"
+
+
+@pytest.mark.parametrize(
+    ("best_by", "scores", "stops_at"),
+    [
+        ("loss", [3.0, 2.0, 2.5, 2.1, 1.0], 4),
+        ("loss", [3.0, 2.0, 2.5, 1.9, 2.2, 2.0, 1.0], 6),
+        ("bleu", [3.0, 2.0, 2.5, 9.0], 3),
+        ("loss", [2.0, 2.0, 2.0], 3),
+    ],
+)
+def test_training_stops_when_patience_ends(tmp_path: Path, best_by: str, scores: list[float], stops_at: int) -> None:
+    """With a patience of two: the second validation in a row that is not better than the best is the last."""
+    told = Told()
+    job = trainer(tiny_run(tmp_path, steps=50, validate_every=1, patience=2, best_by=best_by), [told])
+    job.validate = Scripted(*({"loss": score, "bleu": score} for score in scores))
+    job.train()
+    assert list(told.validations) == list(range(1, stops_at + 1))
+
+
+@pytest.mark.parametrize(
+    ("average", "best_by", "wanted"), [("last", "bleu", [4, 5]), ("best", "bleu", [2, 4]), ("best", "loss", [1, 3])]
+)
+def test_the_model_is_the_mean_of_the_last_or_best(
+    tmp_path: Path, average: str, best_by: str, wanted: list[int]
+) -> None:
+    script = [(1.0, 10.0), (3.0, 30.0), (2.0, 20.0), (5.0, 40.0), (4.0, 1.0)]  # loss, BLEU
+    scripted = Scripted(*({"loss": loss, "bleu": bleu} for loss, bleu in script))
+    folder = tiny_run(tmp_path, steps=5, validate_every=1, average=average, best_by=best_by, average_of=2)
+    job = trainer(folder)
+    job.validate = scripted
+    job.train()
+    found = read_weights(folder.weights())
+    for name, value in found.items():
+        mean = sum(scripted.shown[step - 1][name] for step in wanted) / 2
+        torch.testing.assert_close(value, mean, atol=1e-7, rtol=1e-6)
+    assert all(parameter.equal(found[name]) for name, parameter in parameters(job.model).items())
+
+
+def test_checkpoints_that_nothing_needs_are_dropped(tmp_path: Path) -> None:
+    """Kept: the two that are averaged, the best (step 2) and the newest; and only the newest has its optimiser."""
+    scores = [1.0, 9.0, 2.0, 3.0, 4.0, 5.0]
+    folder = tiny_run(tmp_path, steps=6, validate_every=1, average="last", average_of=2)
+    job = trainer(folder)
+    job.validate = Scripted(*({"loss": 1.0, "bleu": score} for score in scores))
+    job.train()
+    assert sorted(p.name for p in folder.checkpoints.iterdir()) == ["step-00000002", "step-00000005", "step-00000006"]
+    assert [p.parent.name for p in folder.checkpoints.glob("*/optimiser.safetensors")] == ["step-00000006"]
+
+
+def test_nothing_to_train_on_is_refused(tmp_path: Path) -> None:
+    job = trainer(tiny_run(tmp_path))
+    job.batches.epoch = lambda n, skip=0: iter(())  # type: ignore[method-assign]
+    with pytest.raises(WeftError, match="there is nothing to train on"):
+        job.train()
+
+
+def test_a_training_that_diverges_is_stopped(tmp_path: Path) -> None:
+    folder = tiny_run(tmp_path, rate=1e30, schedule="constant", validate_every=1)
+    job = trainer(folder)
+    job.validate = Scripted()
+    with pytest.raises(WeftError, match=r"the gradient of step 2 is .*: the training has diverged\. Set a lower rate"):
+        job.train()
+
+
+def test_a_small_model_learns_to_reverse(tmp_path: Path) -> None:
+    settings = {"width": 32, "feed_forward.hidden": 64, "dropout": 0.0, "head.smoothing": 0.0, "steps": 250}
+    plan = tiny_plan(**settings, batch_tokens=400, validate_every=250, average_of=1, wiring="pre")
+    job = trainer(begin(plan, reversed_letters(300), reversed_letters(20, seed=2), tmp_path))
+    scores = job.train()
+    assert scores["loss"] < 0.1
+    assert scores["bleu"] > 80

@@ -1,0 +1,94 @@
+"""Those who are told: the metrics file, TensorBoard, the bar."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from weft.training.observers import Bar, Curves, MetricsFile, TensorBoard
+
+STEP = {"objective": 2.0, "loss": 1.23456789, "tokens": 1234567, "rate": 1.5e-7, "gradient": 0.5, "epoch": 1, "seconds": 9.0}
+SCORES = {"loss": 1.5, "perplexity": 4.5, "bleu": 12.0}
+
+
+def rows(file: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def test_metrics_keep_six_digits(tmp_path: Path) -> None:
+    MetricsFile(tmp_path / "m", every=1).step(1, STEP)
+    (row,) = rows(tmp_path / "m")
+    assert (row["loss"], row["tokens"], row["rate"]) == (1.23457, 1234567, 1.5e-7)
+
+
+def test_every_tenth_step_is_kept(tmp_path: Path) -> None:
+    metrics = MetricsFile(tmp_path / "m")
+    for step in range(1, 31):
+        metrics.step(step, STEP)
+    assert [row["step"] for row in rows(tmp_path / "m")] == [10, 20, 30]
+
+
+def test_a_resumed_run_forgets_what_came_after_its_checkpoint(tmp_path: Path) -> None:
+    first = MetricsFile(tmp_path / "m")
+    for step in (10, 20, 30):
+        first.step(step, STEP)
+        first.validation(step, SCORES)
+    with (tmp_path / "m").open("a") as file:
+        file.write('{"step": 40, "los')  # killed in the middle of a line
+    second = MetricsFile(tmp_path / "m")
+    second.step(20, STEP)
+    second.validation(20, SCORES)
+    assert [(row["step"], "valid" in row) for row in rows(tmp_path / "m")] == [(10, False), (10, True), (20, False), (20, True)]
+
+
+def test_a_validation_made_up_for_keeps_its_step(tmp_path: Path) -> None:
+    MetricsFile(tmp_path / "m").step(10, STEP)
+    MetricsFile(tmp_path / "m").validation(10, SCORES)
+    assert [(row["step"], "valid" in row) for row in rows(tmp_path / "m")] == [(10, False), (10, True)]
+
+
+def test_tensorboard_has_the_same_numbers(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    board = TensorBoard(tmp_path)
+    board.step(10, STEP)
+    board.step(11, STEP)
+    board.validation(15, SCORES)
+    board.close()
+    events = EventAccumulator(str(tmp_path)).Reload()
+    assert [(e.step, e.value) for e in events.Scalars("training/loss")] == [(10, pytest.approx(1.23456789))]
+    assert [(e.step, e.value) for e in events.Scalars("validation/bleu")] == [(15, 12.0)]
+
+
+def test_curves_are_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    metrics = MetricsFile(tmp_path / "m")
+    metrics.step(10, STEP)
+    metrics.validation(10, SCORES)
+    Curves(tmp_path / "m", tmp_path / "curves.png").validation(10, SCORES)
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_bar_says_how_it_goes() -> None:
+    screen = io.StringIO()
+    bar = Bar(100, console=Console(file=screen, force_terminal=True, width=120))
+    bar.step(1, STEP)
+    bar.validation(1, SCORES)
+    bar.step(2, STEP)
+    bar.close()
+    shown = screen.getvalue()
+    assert "training loss 1.235   validation loss 1.500   perplexity 4.50   BLEU 12.0" in shown
+    assert "step 2/100" in shown
+    assert "tokens/s" in shown
+
+
+def test_without_a_terminal_the_bar_prints_validations_only() -> None:
+    screen = io.StringIO()
+    bar = Bar(100, console=Console(file=screen, width=120))
+    bar.step(1, STEP)
+    bar.validation(1, SCORES)
+    bar.close()
+    assert len(screen.getvalue().splitlines()) == 1

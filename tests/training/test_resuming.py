@@ -1,0 +1,239 @@
+"""A training that was stopped goes on as if it never had been: to the last bit."""
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.training.tiny import Scripted, Told, are_equal, tiny_run, weights_of
+from weft.errors import Interrupted, WeftError
+from weft.folder import Folder, read_weights
+from weft.training import checkpoint
+from weft.training.loop import Trainer
+from weft.training.run import trainer
+
+SETTINGS: dict[str, Any] = {"steps": 8, "validate_every": 3, "dropout": 0.2, "bpe_dropout": 0.2, "accumulate": 2}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    """With dropout of both kinds; validated at steps 3, 6 and 8; steps 5 and 6 in the middle of an epoch."""
+    return tiny_run(tmp_path / "run", **SETTINGS)
+
+
+@pytest.fixture
+def uninterrupted(folder: Folder, tmp_path: Path) -> Folder:
+    """A copy of the folder, trained without interruption."""
+    other = Folder(Path(shutil.copytree(folder.path, tmp_path / "uninterrupted")))
+    trainer(other).train()
+    return other
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """SIGINT is KeyboardInterrupt, also where a test runner ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def resumed(folder: Folder) -> Trainer:
+    torch.manual_seed(99)  # whatever was drawn in between
+    job = trainer(folder)
+    job.resume()
+    job.train()
+    return job
+
+
+def assert_same_end(left: Folder, right: Folder) -> None:
+    assert are_equal(read_weights(left.weights()), read_weights(right.weights()))
+    ends = [checkpoint.newest(folder.checkpoints) for folder in (left, right)]
+    for name in ("model.safetensors", "optimiser.safetensors"):
+        first, second = (read_weights(end / name) for end in ends if end)
+        assert are_equal(first, second), name
+
+
+def test_a_checkpoint_lies_within_an_epoch(folder: Folder) -> None:
+    """Else the tests of this file would say little."""
+    job = trainer(folder)
+    assert 2 * 5 < len(list(job.batches.epoch(0))) or 2 * 5 % len(list(job.batches.epoch(0)))
+
+
+def test_after_ctrl_c(folder: Folder, uninterrupted: Folder) -> None:
+    job = trainer(folder, [Told(KeyboardInterrupt(), at=5)])
+    with pytest.raises(Interrupted, match=r"stopped\. Saved at step 5; --resume goes on from there\."):
+        job.train()
+    assert resumed(folder).progress.step == 8
+    assert_same_end(folder, uninterrupted)
+
+
+def test_after_ctrl_c_in_the_middle_of_a_step(folder: Folder, uninterrupted: Folder) -> None:
+    """Dropout has already drawn for a step that will be taken anew."""
+    job = trainer(folder)
+    forward, calls = job.model.forward, iter(range(100))
+
+    def interrupted(batch: Any) -> Any:
+        loss = forward(batch)
+        if next(calls) == 9:
+            raise KeyboardInterrupt
+        return loss
+
+    job.model.forward = interrupted  # type: ignore[method-assign]
+    with pytest.raises(Interrupted, match="Saved at step 4"):
+        job.train()
+    resumed(folder)
+    assert_same_end(folder, uninterrupted)
+
+
+def test_after_ctrl_c_while_the_weights_move(folder: Folder, uninterrupted: Folder, ctrl_c: None) -> None:
+    """It waits: weights and progress move together."""
+    job = trainer(folder)
+    move = job.optimiser.step
+
+    def interrupted() -> None:
+        move()
+        if job.progress.step == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    job.optimiser.step = interrupted  # type: ignore[method-assign, assignment]
+    with pytest.raises(Interrupted, match="Saved at step 5"):
+        job.train()
+    resumed(folder)
+    assert_same_end(folder, uninterrupted)
+
+
+@pytest.mark.parametrize("validation", [1, 2, 3])
+def test_after_ctrl_c_while_validating(folder: Folder, uninterrupted: Folder, validation: int) -> None:
+    """What was not validated is validated after all, also at the last step."""
+    job = trainer(folder)
+    validate, calls = job.validate, iter(range(1, 100))
+
+    def interrupted(model: Any) -> Any:
+        if next(calls) == validation:
+            raise KeyboardInterrupt
+        return validate(model)
+
+    job.validate = interrupted
+    with pytest.raises(Interrupted):
+        job.train()
+    assert list(resumed(folder).progress.scores) == [3, 6, 8]
+    assert_same_end(folder, uninterrupted)
+
+
+def test_after_a_crash(folder: Folder, uninterrupted: Folder) -> None:
+    """Nothing could be saved: it goes on from the last checkpoint, in the middle of an epoch."""
+    with pytest.raises(RuntimeError, match="the power is gone"):
+        trainer(folder, [Told(RuntimeError("the power is gone"), at=5)]).train()
+    assert checkpoint.newest(folder.checkpoints) == checkpoint.path_of(folder.checkpoints, 3)
+    resumed(folder)
+    assert_same_end(folder, uninterrupted)
+
+
+def test_metrics_have_each_step_once(folder: Folder, uninterrupted: Folder) -> None:
+    with pytest.raises(RuntimeError):
+        trainer(folder, [Told(RuntimeError(), at=5)]).train()
+    resumed(folder)
+    rows = [(folder.path / "metrics.jsonl").read_text() for folder in (folder, uninterrupted)]
+    assert rows[0].count("\n") == rows[1].count("\n")
+    assert '"valid"' in rows[0]
+
+
+def test_a_training_that_has_ended_ends_again(folder: Folder) -> None:
+    trainer(folder).train()
+    before = (folder.path / "model.safetensors").read_bytes()
+    told = Told()
+    job = trainer(folder, [told])
+    job.resume()
+    job.train()
+    assert told.steps == {}
+    assert (folder.path / "model.safetensors").read_bytes() == before
+
+
+def test_ctrl_c_before_the_first_step(folder: Folder) -> None:
+    job = trainer(folder)
+    job.model.forward = _raise_keyboard_interrupt  # type: ignore[method-assign]
+    with pytest.raises(Interrupted, match=r"stopped\. Nothing was learned yet\."):
+        job.train()
+    with pytest.raises(WeftError, match="has no checkpoint to resume from"):
+        trainer(folder).resume()
+
+
+def _raise_keyboard_interrupt(batch: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_closes_the_observers(folder: Folder) -> None:
+    told = Told(KeyboardInterrupt(), at=1)
+    with pytest.raises(Interrupted):
+        trainer(folder, [told]).train()
+    assert told.is_closed
+
+
+def test_interrupted_is_exit_code_130() -> None:
+    assert Interrupted("stopped.").exit_code == 130
+
+
+def test_patience_goes_on_counting(tmp_path: Path) -> None:
+    folder = tiny_run(tmp_path, steps=50, validate_every=1, patience=3, best_by="loss")
+    first = trainer(folder, [Told(KeyboardInterrupt(), at=3)])
+    first.validate = Scripted({"loss": 1.0, "bleu": 0.0}, {"loss": 2.0, "bleu": 0.0}, {"loss": 2.0, "bleu": 0.0})
+    with pytest.raises(Interrupted):
+        first.train()
+    second = trainer(folder)
+    second.validate = Scripted(*[{"loss": 2.0, "bleu": 0.0}] * 20)
+    second.resume()
+    second.train()
+    assert second.progress.step == 4
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimiser.safetensors", "state.json"])
+@pytest.mark.parametrize("damage", [lambda data: data[:-40], lambda data: b"", lambda data: b"\x80" + data])
+def test_a_damaged_checkpoint_is_named(folder: Folder, name: str, damage: Any) -> None:
+    job = trainer(folder, [Told(KeyboardInterrupt(), at=1)])
+    with pytest.raises(Interrupted):
+        job.train()
+    file = folder.checkpoints / "step-00000001" / name
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(WeftError, match="step-00000001.* is damaged"):
+        trainer(folder).resume()
+
+
+def test_an_optimiser_of_another_model_is_named(folder: Folder) -> None:
+    with pytest.raises(Interrupted):
+        trainer(folder, [Told(KeyboardInterrupt(), at=1)]).train()
+    torch_file = folder.checkpoints / "step-00000001" / "optimiser.safetensors"
+    shutil.copy(folder.checkpoints / "step-00000001" / "model.safetensors", torch_file)
+    with pytest.raises(WeftError, match="step-00000001 is damaged"):
+        trainer(folder).resume()
+
+
+def test_half_a_checkpoint_is_none(folder: Folder) -> None:
+    """A draft that a kill left behind is passed over, and cleared away by the next checkpoint."""
+    job = trainer(folder, [Told(KeyboardInterrupt(), at=1)])
+    with pytest.raises(Interrupted):
+        job.train()
+    draft = folder.checkpoints / ".step-00000002.draft"
+    shutil.copytree(folder.checkpoints / "step-00000001", draft)
+    assert checkpoint.newest(folder.checkpoints) == checkpoint.path_of(folder.checkpoints, 1)
+    resumed(folder)
+    assert not draft.exists()
+
+
+def test_saving_and_loading_brings_everything_back(folder: Folder) -> None:
+    job = trainer(folder, [Told(KeyboardInterrupt(), at=4)])
+    with pytest.raises(Interrupted):
+        job.train()
+    random = torch.get_rng_state()
+    torch.rand(7)
+    other = trainer(folder)
+    other.resume()
+    assert are_equal(weights_of(job.model), weights_of(other.model))
+    assert torch.equal(torch.get_rng_state(), random)
+    assert other.progress == job.progress
+    for mine, theirs in zip(job.optimiser.state.values(), other.optimiser.state.values(), strict=True):
+        assert are_equal(mine, theirs)

@@ -1,0 +1,157 @@
+"""From pairs to a run folder, and what is refused on the way."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.training.tiny import Told, reversed_letters, tiny_plan, tiny_run
+from weft.errors import WeftError
+from weft.folder import Folder, load_weights
+from weft.text.corpus import Corpus
+from weft.training.run import begin, trainer
+
+PAIRS = reversed_letters(60)
+VALID = reversed_letters(6, seed=2)
+
+
+def refusal(action: Callable[[], object]) -> str:
+    with pytest.raises(WeftError) as caught:
+        action()
+    return str(caught.value)
+
+
+def is_empty(folder: Path) -> bool:
+    return not folder.exists() or not any(folder.iterdir())
+
+
+def test_a_run_folder_has_everything_a_training_needs(tmp_path: Path) -> None:
+    folder = begin(tiny_plan(), PAIRS, VALID, tmp_path / "run", ("en", "de"))
+    assert folder == Folder.find(tmp_path / "run")
+    assert folder.plan() == tiny_plan()
+    assert folder.languages() == ("en", "de")
+    assert len(folder.tokeniser()) == 264
+    assert [len(Corpus(folder.path / "tokens" / name)) for name in ("train", "valid")] == [60, 6]
+
+
+def test_a_finished_training_can_be_used(tmp_path: Path) -> None:
+    folder = tiny_run(tmp_path)
+    job = trainer(folder)
+    scores = job.train()
+    assert set(scores) == {"loss", "perplexity", "bleu"}
+    model = folder.model()
+    assert not model.training
+    with torch.no_grad():
+        assert job.validate(model) == pytest.approx(scores)
+    for kept in ("metrics.jsonl", "curves.png", "tensorboard", "checkpoints", "model.safetensors"):
+        assert (folder.path / kept).exists()
+
+
+def test_the_same_seed_gives_the_same_model(tmp_path: Path) -> None:
+    def trained(name: str, seed: int) -> bytes:
+        folder = tiny_run(tmp_path / name, steps=3, seed=seed, bpe_dropout=0.1)
+        trainer(folder).train()
+        return folder.weights().read_bytes()
+
+    assert trained("first", 1) == trained("second", 1)
+    assert trained("third", 2) != trained("first again", 1)
+
+
+def test_metrics_are_json_lines(tmp_path: Path) -> None:
+    told = Told()
+    folder = tiny_run(tmp_path, steps=20, validate_every=15)
+    trainer(folder, [told]).train()
+    rows = [json.loads(line) for line in (folder.path / "metrics.jsonl").read_text().splitlines()]
+    assert [(row["step"], "valid" in row) for row in rows] == [(10, False), (15, True), (20, False), (20, True)]
+    assert set(rows[0]) == {"step", "objective", "loss", "tokens", "gradient", "rate", "epoch", "seconds"}
+    assert rows[0]["loss"] == pytest.approx(told.steps[10]["loss"], rel=1e-5)
+    assert rows[1]["valid"] == told.validations[15]
+    assert rows[0]["rate"] == 0.01
+
+
+def test_a_folder_that_holds_a_training_is_refused(tmp_path: Path) -> None:
+    tiny_run(tmp_path)
+    assert "already holds a training. --resume continues it" in refusal(lambda: tiny_run(tmp_path))
+
+
+def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    assert "is not an empty folder" in refusal(lambda: tiny_run(tmp_path))
+    assert "is not an empty folder" in refusal(lambda: tiny_run(tmp_path / "thesis.tex"))
+    assert (tmp_path / "thesis.tex").read_text() == "years of work"
+
+
+@pytest.mark.parametrize(
+    ("train", "valid", "sentence"),
+    [
+        ([("a b c d", "")] * 9, VALID, "there is no pair to train with: 9 with an empty side."),
+        ([("a b c d a b c d", "a")] * 9, VALID, "there is no pair to train with: 9 longer than 6 tokens."),
+        (PAIRS, [("", "a"), ("a", " ")], "there is no pair to validate with: 2 with an empty side."),
+        (PAIRS, [], "there is no pair to validate with: none was given."),
+    ],
+)
+def test_no_pair_left_is_refused(
+    tmp_path: Path, train: list[tuple[str, str]], valid: list[tuple[str, str]], sentence: str
+) -> None:
+    settings = {"longest": 6, "vocabulary": 261}
+    assert refusal(lambda: begin(tiny_plan(**settings), train, valid, tmp_path / "run")) == sentence
+    assert is_empty(tmp_path / "run"), "so that the same command can be given again"
+
+
+def test_a_vocabulary_larger_than_the_text_supports_is_refused(tmp_path: Path) -> None:
+    words = refusal(lambda: begin(tiny_plan(vocabulary=5000), PAIRS, VALID, tmp_path / "run"))
+    assert "a vocabulary of 5000 subwords is more than the text supports" in words
+    assert is_empty(tmp_path / "run")
+
+
+@pytest.mark.parametrize("error", [WeftError("the data cannot be used as they are"), KeyboardInterrupt()])
+def test_what_goes_wrong_with_the_data_leaves_nothing_behind(tmp_path: Path, error: BaseException) -> None:
+    def bad_at_the_end() -> Iterator[tuple[str, str]]:
+        yield from VALID
+        raise error
+
+    with pytest.raises(type(error)):
+        begin(tiny_plan(), PAIRS, bad_at_the_end(), tmp_path)
+    assert is_empty(tmp_path)
+    begin(tiny_plan(), PAIRS, VALID, tmp_path)
+
+
+def test_starting_from_a_model_takes_its_subwords_and_languages(tmp_path: Path) -> None:
+    base = begin(tiny_plan(), PAIRS, VALID, tmp_path / "base", ("xx", "yy"))
+    trainer(base).train()
+    other = [("d d a", "a d d"), ("c b", "b c")]
+    tuned = begin(tiny_plan(vocabulary=300), other, other, tmp_path / "tuned", start_from=base)
+    assert tuned.tokeniser().pieces.to_str() == base.tokeniser().pieces.to_str()
+    assert tuned.languages() == ("xx", "yy")
+    assert tuned.plan().ends.vocabulary == 264
+    load_weights(trainer(tuned).model, base.weights())
+
+
+def test_starting_from_a_model_of_another_shape_is_refused(tmp_path: Path) -> None:
+    base = tiny_run(tmp_path / "base", steps=1)
+    trainer(base).train()
+    wider = tiny_plan(width=16)
+    words = refusal(lambda: begin(wider, PAIRS, VALID, tmp_path / "wider", start_from=base))
+    assert words.startswith(f"{base.path / 'model.safetensors'} does not fit the plan, in ")
+    assert "source.embedding.weight is (264, 8), and the plan wants (264, 16)" in words
+    assert is_empty(tmp_path / "wider")
+
+
+def test_sentences_that_the_positions_cannot_hold_are_not_validated_on(tmp_path: Path) -> None:
+    plan = tiny_plan(position={"name": "learned", "limit": 8}, longest=8, steps=1)
+    folder = begin(plan, PAIRS, [("a b c", "c b a"), ("a b c d " * 5, "a")], tmp_path)
+    assert Corpus(folder.path / "tokens" / "valid").left_out == {"longer than 8 tokens": 1}
+    trainer(folder).train()
+
+
+def test_tokens_that_are_gone_are_named(tmp_path: Path) -> None:
+    folder = tiny_run(tmp_path)
+    (tmp_path / "tokens" / "train" / "ids.bin").unlink()
+    assert "cannot be resumed: its tokens are gone" in refusal(lambda: trainer(folder))
+
+
+def test_a_device_that_is_not_there_is_named(tmp_path: Path) -> None:
+    folder = tiny_run(tmp_path)
+    assert "there is no device 'warp' here" in refusal(lambda: trainer(folder, device="warp"))
