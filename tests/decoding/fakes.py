@@ -1,4 +1,4 @@
-"""Models that can be worked out by hand: the next token hangs on the last one alone, or on the source's first as well."""
+"""Models that can be worked out by hand: the next token hangs on the last one, and on the source's first."""
 
 import math
 from collections.abc import Mapping

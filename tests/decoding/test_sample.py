@@ -31,7 +31,9 @@ def test_temperature_sharpens_or_flattens(temperature: float) -> None:
     assert shaped(Sample(temperature)) == pytest.approx([p / sum(powers) for p in powers])
 
 
-@pytest.mark.parametrize(("top_k", "expected"), [(1, [1, 0, 0]), (2, [0.625, 0.375, 0]), (3, P.values()), (9, P.values())])
+@pytest.mark.parametrize(
+    ("top_k", "expected"), [(1, [1, 0, 0]), (2, [0.625, 0.375, 0]), (3, P.values()), (9, P.values())]
+)
 def test_only_the_top_k(top_k: int, expected: list[float]) -> None:
     assert shaped(Sample(top_k=top_k)) == pytest.approx(list(expected))
 

@@ -29,7 +29,8 @@ def test_chrf_is_sacrebleus(lowercase: bool) -> None:
     found = chrf(TRANSLATIONS, REFERENCES, lowercase=lowercase)
     expected = [[text.lower() for text in texts] if lowercase else texts for texts in (TRANSLATIONS, REFERENCES)]
     assert found.score == corpus_chrf(expected[0], [expected[1]]).score
-    assert found.signature.startswith(f"nrefs:1|case:{'lc' if lowercase else 'mixed'}|eff:yes|nc:6|nw:0|space:no|version:")
+    case = "lc" if lowercase else "mixed"
+    assert found.signature.startswith(f"nrefs:1|case:{case}|eff:yes|nc:6|nw:0|space:no|version:")
 
 
 def test_the_same_text_is_a_hundred() -> None:

@@ -1,6 +1,5 @@
 """Batches: the same for the same seed, every pair once, within the budget, little padding, and to be continued."""
 
-import lzma
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ from weft.models.sequence_to_sequence import PAD, Batch
 from weft.text import batches
 from weft.text.batches import Batches, collate, compose, filled
 from weft.text.corpus import Corpus
+from weft.text.reading import read_pairs
 from weft.text.tokeniser import SIGNS, Tokeniser
 
 TOKENISER = Tokeniser.train((text for i in range(200) for text in (str(i), "x" * (1 + i % 10))), len(SIGNS) + 280)
@@ -118,6 +118,14 @@ def test_skipping_continues_where_another_stopped(
         assert are_equal(list(some.epoch(2, skip=skipped)), whole[skipped:])
 
 
+def test_bpe_dropout_makes_no_sentence_too_long(corpus: Corpus) -> None:
+    longest = max(len(side) for pair in corpus for side in pair)
+    some = list(Batches(corpus, 60, 1, TOKENISER, 0.9, longest).epoch(0))
+    assert max(tensor.size(1) for batch in some for tensor in batch) == longest
+    assert max(t.size(1) for batch in Batches(corpus, 60, 1, TOKENISER, 0.9).epoch(0) for t in batch) > longest
+    assert sorted(i for batch in some for i in sources(batch)) == list(range(200))
+
+
 def test_batches_are_filled_up_on_the_right() -> None:
     batch = collate([([5, 6, 2], [7, 2]), ([5, 2], [7, 8, 9, 2])])
     assert batch.source.tolist() == [[5, 6, 2], [5, 2, PAD]]
@@ -144,8 +152,7 @@ def _widths(pairs: list[tuple[range, range]], group: object) -> list[int]:
 def test_at_most_six_percent_is_padding_on_multi30k(tmp_path: Path) -> None:
     if not MULTI30K.is_dir():
         pytest.skip(f"{MULTI30K} is not there")
-    sides = [lzma.open(MULTI30K / f"train.{language}.xz", "rt", encoding="utf-8").readlines() for language in ("en", "de")]
-    pairs = [(source.strip(), target.strip()) for source, target in zip(*sides, strict=True)]
+    pairs = list(read_pairs([MULTI30K / "train.en.xz", MULTI30K / "train.de.xz"]))
     tokeniser = Tokeniser.train((text for pair in pairs for text in pair), 10_000)
     corpus = Corpus.write(tmp_path, pairs, tokeniser)
     assert len(corpus) == 29_000

@@ -13,7 +13,8 @@ from weft.models.sequence_to_sequence import END
 from weft.text.bpe_dropout import DRAWS, BpeDropout
 from weft.text.tokeniser import SIGNS, Tokeniser
 
-WORDS = ["don't", "'surprise", "surprise", "suburb's", "\n", "\n\n\n", "  ", " ", "\t \t", "dinosaur.", "...", "1999", "ä日😀"]
+SPACES = [" ", "  ", "\n", "\n\n\n", "\t \t"]
+WORDS = ["don't", "'surprise", "surprise", "suburb's", "dinosaur.", "...", "1999", "ä日😀", *SPACES]
 TOKENISER = Tokeniser.train(["".join(WORDS), " ".join(WORDS), *WORDS] * 3, 320)
 TEXTS = st.lists(st.sampled_from([*WORDS, "x", "s", "u", "'"])).map("".join) | st.text()
 

@@ -62,7 +62,11 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     six = "abcd"  # with the space before it and the END, six tokens
     pairs = [(six, "a"), ("a", six), ("a", six + "e"), (six + "e", "a"), ("a", "  "), ("", "a"), ("", ""), ("b", "b")]
     corpus = Corpus.write(tmp_path, pairs, BYTES, longest=6)
-    assert [(BYTES.decode(s.tolist()), BYTES.decode(t.tolist())) for s, t in corpus] == [(six, "a"), ("a", six), ("b", "b")]
+    assert [(BYTES.decode(s.tolist()), BYTES.decode(t.tolist())) for s, t in corpus] == [
+        (six, "a"),
+        ("a", six),
+        ("b", "b"),
+    ]
     assert corpus.left_out == {"with an empty side": 3, "longer than 6 tokens": 2}
     assert Corpus(tmp_path).left_out == corpus.left_out
 

@@ -19,7 +19,8 @@ LINES = [
     "der kleine Dinosaurier frisst den kleinen Mann",
     "「小さな恐竜」 Ġ Ġ ▁ ▁the ▁man ½ 1999 1999",
 ]
-ODD_PIECES = [" ", "  ", "\t", "\n", "\r", "\u2028", "\x85", "\0", "😀", "▁", "Ġ", "the end", "the pad", "</s>", "<pad>", "<s>"]
+SPACES = [" ", "  ", "\t", "\n", "\r", "\u2028", "\x85"]
+ODD_PIECES = [*SPACES, "\0", "😀", "▁", "Ġ", "the end", "the pad", "</s>", "<pad>", "<s>"]
 
 
 def trained(vocabulary: int = 320) -> Tokeniser:
@@ -110,7 +111,9 @@ def test_the_same_text_gives_the_same_subwords_in_any_process() -> None:
 
 
 def test_a_vocabulary_larger_than_the_text_supports_is_refused() -> None:
-    with pytest.raises(WeftError, match=r"a vocabulary of 500 subwords is more than the text supports: it has 262\.") as e:
+    with pytest.raises(
+        WeftError, match=r"a vocabulary of 500 subwords is more than the text supports: it has 262\."
+    ) as e:
         Tokeniser.train(["aa aa"], 500)
     assert str(e.value).endswith("Set vocabulary=262 or less.")
     assert len(Tokeniser.train(["aa aa"], 262)) == 262, "what it says works"

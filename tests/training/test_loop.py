@@ -7,12 +7,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tests.training.tiny import Scripted, Told, reversed_letters, tiny_plan, tiny_run, weights_of
+from tests.training.tiny import Scripted, Told, reversed_letters, tiny_plan, tiny_run, tiny_trainer, weights_of
 from weft.errors import WeftError
 from weft.folder import parameters, read_weights
 from weft.models.sequence_to_sequence import PAD, START, Batch, SequenceToSequence
 from weft.training.loop import Trainer
-from weft.training.run import begin, trainer
+from weft.training.run import begin
 
 ONE_STEP = {"dropout": 0.0, "steps": 1, "epsilon": 0.001, "schedule": "constant", "average_of": 1}
 
@@ -40,7 +40,7 @@ def trained_one_step(job: Trainer) -> list[Tensor]:
 def test_one_step_is_the_formula(tmp_path: Path, clip: float) -> None:
     """Adam's first step from zero moments: w - rate · g / (|g| + ε), g clipped to its largest norm."""
     told = Told()
-    job = trainer(tiny_run(tmp_path, **ONE_STEP, clip=clip, rate=0.01), [told])
+    job = tiny_trainer(tiny_run(tmp_path, **ONE_STEP, clip=clip, rate=0.01), told)
     (batch, *_) = job.batches.epoch(0)
     gradient = clear_gradient(job.model, [batch], smoothing=0.1)
     norm = torch.stack([g.norm() for g in gradient]).norm()
@@ -59,7 +59,7 @@ def test_two_halves_are_one_whole(tmp_path: Path) -> None:
     steps = []
     for budget, accumulate in ((1000, 1), (28, 2)):
         plan = tiny_plan(**ONE_STEP, batch_tokens=budget, accumulate=accumulate)
-        job = trainer(begin(plan, pairs + reversed_letters(0), pairs, tmp_path / str(budget)))
+        job = tiny_trainer(begin(plan, pairs, pairs, tmp_path / str(budget)))
         assert len(list(job.batches.epoch(0))) == accumulate
         steps.append(trained_one_step(job))
     torch.testing.assert_close(steps[0], steps[1], atol=1e-6, rtol=0)
@@ -67,7 +67,7 @@ def test_two_halves_are_one_whole(tmp_path: Path) -> None:
 
 def test_rate_follows_the_schedule(tmp_path: Path) -> None:
     told = Told()
-    job = trainer(tiny_run(tmp_path, rate=0.01, schedule={"name": "constant", "warmup": 4}, steps=6), [told])
+    job = tiny_trainer(tiny_run(tmp_path, rate=0.01, schedule={"name": "constant", "warmup": 4}, steps=6), told)
     job.validate = Scripted()
     job.train()
     rates = [metrics["rate"] for metrics in told.steps.values()]
@@ -75,21 +75,21 @@ def test_rate_follows_the_schedule(tmp_path: Path) -> None:
     assert told.is_closed
 
 
-def test_every_pair_is_used_before_any_comes_again(tmp_path: Path) -> None:
+def test_every_batch_is_used_before_any_comes_again(tmp_path: Path) -> None:
+    """Six batches, four at a time: the last step of an epoch makes do with two."""
     told = Told()
-    folder = tiny_run(tmp_path, steps=20, accumulate=3)
-    job = trainer(folder, [told])
+    job = tiny_trainer(tiny_run(tmp_path, steps=5, accumulate=4), told)
     job.validate = Scripted()
-    in_an_epoch = len(list(job.batches.epoch(0)))
+    assert len(list(job.batches.epoch(0))) == 6
     job.train()
-    epochs = [int(metrics["epoch"]) for metrics in told.steps.values()]
-    assert in_an_epoch % 3, "so that the last step of an epoch is a small one"
-    assert epochs[: 2 * -(-in_an_epoch // 3)] == [0] * -(-in_an_epoch // 3) + [1] * -(-in_an_epoch // 3)
+    assert [metrics["epoch"] for metrics in told.steps.values()] == [0, 0, 1, 1, 2]
+    whole = sum(int((batch.target != PAD).sum()) for batch in job.batches.epoch(0))
+    assert told.steps[1]["tokens"] + told.steps[2]["tokens"] == whole
 
 
 def test_validation_comes_in_time_and_at_the_end(tmp_path: Path) -> None:
     told = Told()
-    job = trainer(tiny_run(tmp_path, steps=8, validate_every=3), [told])
+    job = tiny_trainer(tiny_run(tmp_path, steps=8, validate_every=3), told)
     job.validate = Scripted()
     job.train()
     assert list(told.validations) == [3, 6, 8]
@@ -97,7 +97,7 @@ def test_validation_comes_in_time_and_at_the_end(tmp_path: Path) -> None:
 
 def test_a_validation_at_the_last_step_is_not_repeated(tmp_path: Path) -> None:
     told, scripted = Told(), Scripted()
-    job = trainer(tiny_run(tmp_path, steps=6, validate_every=3), [told])
+    job = tiny_trainer(tiny_run(tmp_path, steps=6, validate_every=3), told)
     job.validate = scripted
     job.train()
     assert list(told.validations) == [3, 6]
@@ -116,7 +116,7 @@ def test_a_validation_at_the_last_step_is_not_repeated(tmp_path: Path) -> None:
 def test_training_stops_when_patience_ends(tmp_path: Path, best_by: str, scores: list[float], stops_at: int) -> None:
     """With a patience of two: the second validation in a row that is not better than the best is the last."""
     told = Told()
-    job = trainer(tiny_run(tmp_path, steps=50, validate_every=1, patience=2, best_by=best_by), [told])
+    job = tiny_trainer(tiny_run(tmp_path, steps=50, validate_every=1, patience=2, best_by=best_by), told)
     job.validate = Scripted(*({"loss": score, "bleu": score} for score in scores))
     job.train()
     assert list(told.validations) == list(range(1, stops_at + 1))
@@ -131,7 +131,7 @@ def test_the_model_is_the_mean_of_the_last_or_best(
     script = [(1.0, 10.0), (3.0, 30.0), (2.0, 20.0), (5.0, 40.0), (4.0, 1.0)]  # loss, BLEU
     scripted = Scripted(*({"loss": loss, "bleu": bleu} for loss, bleu in script))
     folder = tiny_run(tmp_path, steps=5, validate_every=1, average=average, best_by=best_by, average_of=2)
-    job = trainer(folder)
+    job = tiny_trainer(folder)
     job.validate = scripted
     job.train()
     found = read_weights(folder.weights())
@@ -145,7 +145,7 @@ def test_checkpoints_that_nothing_needs_are_dropped(tmp_path: Path) -> None:
     """Kept: the two that are averaged, the best (step 2) and the newest; and only the newest has its optimiser."""
     scores = [1.0, 9.0, 2.0, 3.0, 4.0, 5.0]
     folder = tiny_run(tmp_path, steps=6, validate_every=1, average="last", average_of=2)
-    job = trainer(folder)
+    job = tiny_trainer(folder)
     job.validate = Scripted(*({"loss": 1.0, "bleu": score} for score in scores))
     job.train()
     assert sorted(p.name for p in folder.checkpoints.iterdir()) == ["step-00000002", "step-00000005", "step-00000006"]
@@ -153,7 +153,7 @@ def test_checkpoints_that_nothing_needs_are_dropped(tmp_path: Path) -> None:
 
 
 def test_nothing_to_train_on_is_refused(tmp_path: Path) -> None:
-    job = trainer(tiny_run(tmp_path))
+    job = tiny_trainer(tiny_run(tmp_path))
     job.batches.epoch = lambda n, skip=0: iter(())  # type: ignore[method-assign]
     with pytest.raises(WeftError, match="there is nothing to train on"):
         job.train()
@@ -161,7 +161,7 @@ def test_nothing_to_train_on_is_refused(tmp_path: Path) -> None:
 
 def test_a_training_that_diverges_is_stopped(tmp_path: Path) -> None:
     folder = tiny_run(tmp_path, rate=1e30, schedule="constant", validate_every=1)
-    job = trainer(folder)
+    job = tiny_trainer(folder)
     job.validate = Scripted()
     with pytest.raises(WeftError, match=r"the gradient of step 2 is .*: the training has diverged\. Set a lower rate"):
         job.train()
@@ -170,7 +170,7 @@ def test_a_training_that_diverges_is_stopped(tmp_path: Path) -> None:
 def test_a_small_model_learns_to_reverse(tmp_path: Path) -> None:
     settings = {"width": 32, "feed_forward.hidden": 64, "dropout": 0.0, "head.smoothing": 0.0, "steps": 250}
     plan = tiny_plan(**settings, batch_tokens=400, validate_every=250, average_of=1, wiring="pre")
-    job = trainer(begin(plan, reversed_letters(300), reversed_letters(20, seed=2), tmp_path))
+    job = tiny_trainer(begin(plan, reversed_letters(300), reversed_letters(20, seed=2), tmp_path))
     scores = job.train()
     assert scores["loss"] < 0.1
     assert scores["bleu"] > 80

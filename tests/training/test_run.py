@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.training.tiny import Told, reversed_letters, tiny_plan, tiny_run
+from tests.training.tiny import Told, reversed_letters, tiny_plan, tiny_run, tiny_trainer
 from weft.errors import WeftError
 from weft.folder import Folder, load_weights
 from weft.text.corpus import Corpus
@@ -52,7 +52,7 @@ def test_a_finished_training_can_be_used(tmp_path: Path) -> None:
 def test_the_same_seed_gives_the_same_model(tmp_path: Path) -> None:
     def trained(name: str, seed: int) -> bytes:
         folder = tiny_run(tmp_path / name, steps=3, seed=seed, bpe_dropout=0.1)
-        trainer(folder).train()
+        tiny_trainer(folder).train()
         return folder.weights().read_bytes()
 
     assert trained("first", 1) == trained("second", 1)
@@ -120,7 +120,7 @@ def test_what_goes_wrong_with_the_data_leaves_nothing_behind(tmp_path: Path, err
 
 def test_starting_from_a_model_takes_its_subwords_and_languages(tmp_path: Path) -> None:
     base = begin(tiny_plan(), PAIRS, VALID, tmp_path / "base", ("xx", "yy"))
-    trainer(base).train()
+    tiny_trainer(base).train()
     other = [("d d a", "a d d"), ("c b", "b c")]
     tuned = begin(tiny_plan(vocabulary=300), other, other, tmp_path / "tuned", start_from=base)
     assert tuned.tokeniser().pieces.to_str() == base.tokeniser().pieces.to_str()
@@ -131,7 +131,7 @@ def test_starting_from_a_model_takes_its_subwords_and_languages(tmp_path: Path) 
 
 def test_starting_from_a_model_of_another_shape_is_refused(tmp_path: Path) -> None:
     base = tiny_run(tmp_path / "base", steps=1)
-    trainer(base).train()
+    tiny_trainer(base).train()
     wider = tiny_plan(width=16)
     words = refusal(lambda: begin(wider, PAIRS, VALID, tmp_path / "wider", start_from=base))
     assert words.startswith(f"{base.path / 'model.safetensors'} does not fit the plan, in ")
@@ -143,7 +143,7 @@ def test_sentences_that_the_positions_cannot_hold_are_not_validated_on(tmp_path:
     plan = tiny_plan(position={"name": "learned", "limit": 8}, longest=8, steps=1)
     folder = begin(plan, PAIRS, [("a b c", "c b a"), ("a b c d " * 5, "a")], tmp_path)
     assert Corpus(folder.path / "tokens" / "valid").left_out == {"longer than 8 tokens": 1}
-    trainer(folder).train()
+    tiny_trainer(folder).train()
 
 
 def test_tokens_that_are_gone_are_named(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from torch import Tensor
 from weft.folder import Folder, parameters
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.plans import Plan, plan
-from weft.training.run import begin
+from weft.training.loop import Observer, Trainer
+from weft.training.run import begin, trainer
 
 SETTINGS: dict[str, Any] = {
     "width": 8,
@@ -45,6 +46,13 @@ def reversed_letters(count: int, seed: int = 1) -> list[tuple[str, str]]:
 def tiny_run(out: Path, **settings: Any) -> Folder:
     """A run folder, about to be trained."""
     return begin(tiny_plan(**settings), reversed_letters(60), reversed_letters(6, seed=2), out)
+
+
+def tiny_trainer(folder: Folder, *observers: Observer) -> Trainer:
+    """The training of a folder, without the recorders: pictures of curves take longer than these trainings."""
+    job = trainer(folder)
+    job.observers = observers
+    return job
 
 
 def weights_of(model: SequenceToSequence) -> dict[str, Tensor]:

@@ -10,7 +10,7 @@ from weft.viewing.pictures import draw_alignment, label
 
 
 def test_labels_show_words_continuations_and_the_end() -> None:
-    assert [label(token) for token in ("·cat", "s", "∎", "·", "·$5")] == ["cat", "-s", "∎", "·", r"\$5"]
+    assert [label(token) for token in ("·cat", "s", ".", "∎", "·", "·$5")] == ["cat", "-s", ".", "(end)", "·", r"\$5"]
 
 
 def test_a_longer_sentence_has_a_larger_picture(tmp_path: Path) -> None:

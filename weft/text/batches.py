@@ -19,12 +19,21 @@ Pair = tuple[Row, Row]
 class Batches:
     """`epoch(n)` gives the batches of the n-th pass through a corpus: the same for the same seed, whenever asked."""
 
-    def __init__(self, corpus: Corpus, budget: int, seed: int, tokeniser: Tokeniser, bpe_dropout: float = 0.0):
+    def __init__(
+        self,
+        corpus: Corpus,
+        budget: int,
+        seed: int,
+        tokeniser: Tokeniser,
+        bpe_dropout: float = 0.0,
+        longest: int | None = None,  # where BPE dropout would make a sentence longer than this, it stays as it is
+    ):
         self.corpus = corpus
         self.budget = budget
         self.seed = seed
         self.tokeniser = tokeniser
         self.bpe_dropout = bpe_dropout
+        self.longest = longest
 
     def epoch(self, n: int, skip: int = 0) -> Iterator[Batch]:
         """All batches of the n-th pass but the first `skip`."""
@@ -35,13 +44,17 @@ class Batches:
             pairs: Sequence[Pair] = some
             if self.bpe_dropout:
                 drop = BpeDropout(self.tokeniser, self.bpe_dropout, f"{self.seed} {n} {start}")
-                pairs = [(drop(source.tolist()), drop(target.tolist())) for source, target in some]
+                pairs = [(self._dropped(source, drop), self._dropped(target, drop)) for source, target in some]
             groups = compose(pairs, self.budget)
             for g in random.permutation(len(groups)):
                 if skip:
                     skip -= 1
                 else:
                     yield collate([pairs[i] for i in groups[g]])
+
+    def _dropped(self, ids: Ids, drop: BpeDropout) -> Row:
+        drawn = drop(ids.tolist())
+        return drawn if self.longest is None or len(drawn) <= self.longest else ids
 
 
 def compose(pairs: Sequence[Pair], budget: int) -> list[NDArray[np.int64]]:

@@ -13,7 +13,9 @@ def draw_curves(metrics: Path, picture: Path) -> None:
     figure = Figure(figsize=(10, 4), layout="constrained")
     loss, bleu = figure.subplots(1, 2)
     dots = {"marker": "o", "ms": 3}
-    loss.plot([row["step"] for row in steps], [row["loss"] for row in steps], color="#9ecae1", lw=1, label="training")
+    losses = [row["loss"] for row in steps]
+    loss.plot([row["step"] for row in steps], losses, color="#deebf7", lw=1)
+    loss.plot([row["step"] for row in steps], _smooth(losses), color="#6baed6", label="training")
     loss.plot([s for s, _ in valid], [v["loss"] for _, v in valid], color="#08519c", label="validation", **dots)
     loss.set(xlabel="step", ylabel="loss (nats per token)")
     loss.legend(frameon=False)
@@ -23,3 +25,8 @@ def draw_curves(metrics: Path, picture: Path) -> None:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
     figure.savefig(picture, dpi=120)
+
+
+def _smooth(values: list[float], span: int = 20) -> list[float]:
+    """The mean of the last so many: batches hold sentences of one length, and short ones are easier."""
+    return [sum(some) / len(some) for i in range(len(values)) if (some := values[max(0, i + 1 - span) : i + 1])]

@@ -16,7 +16,14 @@ def draw_alignment(
     figure = Figure(figsize=(max(width, 4.0), max(height, 3.2)), layout="constrained")
     axes = figure.subplots()
     image = axes.imshow(weights, cmap="Blues", vmin=0.0, vmax=max(map(max, weights)), aspect="equal")
-    axes.set_xticks(range(len(source)), [label(token) for token in source], rotation=55, ha="left", fontsize=10)
+    axes.set_xticks(
+        range(len(source)),
+        [label(token) for token in source],
+        rotation=50,
+        ha="left",
+        rotation_mode="anchor",
+        fontsize=10,
+    )
     axes.set_yticks(range(len(target)), [label(token) for token in target], fontsize=10)
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
@@ -34,8 +41,10 @@ def draw_alignment(
 
 
 def label(token: str) -> str:
-    """A piece as an axis shows it: words as they are, what goes on within a word with a hyphen, the end as a box."""
-    if token == "∎" or not token.strip("·"):
+    """A piece as an axis shows it: words and marks as they are, what goes on within a word with a hyphen."""
+    if token == "∎":
+        return "(end)"
+    if not token.strip("·"):
         return token
-    shown = token[1:] if token.startswith("·") else f"-{token}"
+    shown = token[1:] if token.startswith("·") else f"-{token}" if token[0].isalnum() else token
     return shown.replace("$", r"\$")
