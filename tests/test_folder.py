@@ -117,7 +117,7 @@ def test_weights_of_another_plan_are_refused_with_all_that_differs(folder: Folde
         load_weights(model, folder.weights())
     first, *lines = str(caught.value).splitlines()
     assert first.startswith(f"{folder.weights()} does not fit the plan, in ")
-    assert "  source.embedding.weight is (264, 8), and the plan wants (264, 16)" in lines
+    assert "  decoder.layers.0.cross.body.out.bias is (8,), and the plan wants (16,)" in lines
     wrong = int(first.split()[-2])
     assert wrong > 20 == len(lines)
 

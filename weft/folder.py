@@ -113,6 +113,7 @@ def save_weights(weights: dict[str, Tensor], file: Path) -> None:
     draft = file.with_name(f".{file.name}.draft")
     try:
         save_file({name: value.detach().contiguous().cpu() for name, value in weights.items()}, draft)
+        draft.chmod(0o644)  # the library makes it readable for its owner only
         draft.replace(file)
     except SafetensorError as error:
         raise WeftError(f"{file} could not be written: {error}.") from None

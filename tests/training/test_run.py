@@ -135,7 +135,7 @@ def test_starting_from_a_model_of_another_shape_is_refused(tmp_path: Path) -> No
     wider = tiny_plan(width=16)
     words = refusal(lambda: begin(wider, PAIRS, VALID, tmp_path / "wider", start_from=base))
     assert words.startswith(f"{base.path / 'model.safetensors'} does not fit the plan, in ")
-    assert "source.embedding.weight is (264, 8), and the plan wants (264, 16)" in words
+    assert "decoder.layers.0.cross.body.out.bias is (8,), and the plan wants (16,)" in words
     assert is_empty(tmp_path / "wider")
 
 
