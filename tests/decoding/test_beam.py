@@ -137,6 +137,12 @@ def test_models_vote_with_the_mean_of_their_probabilities() -> None:
     assert [math.exp(p) for p in found[1].log_probs] == pytest.approx([0.4, 0.6, 1.0])
 
 
+def test_what_is_impossible_is_not_found() -> None:
+    table = {START: {A: 1.0}, A: {B: 0.5, END: 0.5}, B: {END: 1.0}}
+    found = only(Beam(20, length_penalty=0.0)([one_table(table)], sources(1)))
+    assert {h.ids: math.exp(h.score) for h in found} == pytest.approx({(A, END): 0.5, (A, B, END): 0.5})
+
+
 def test_a_beam_is_at_least_one_wide() -> None:
     with pytest.raises(WeftError, match="a beam is at least 1 wide, not 0"):
         Beam(0)

@@ -130,7 +130,7 @@ def test_an_empty_source_is_its_end() -> None:
 
 
 def test_many_sources_come_back_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.decoding.many.CELLS", 12)  # batches of a few sentences
+    monkeypatch.setattr("weft.decoding.many.CELLS", 40)  # batches of a few sentences
     for source, found in zip(SOURCES * 3, search_all(Beam(2), [MODEL], SOURCES * 3), strict=True):
         (alone,) = Beam(2)([MODEL], filled([source]))
         assert same(found, alone)

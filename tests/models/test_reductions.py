@@ -12,6 +12,8 @@ from tests.models.tiny import tiny
 from weft.models.sequence_to_sequence import END, PAD, START, Batch, SequenceToSequence
 from weft.parts.positions import sinusoids
 
+pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # torch says that pre-norm is slower there
+
 SOURCE = torch.tensor([[7, 8, 9, 5, END], [5, 11, END, PAD, PAD]])
 TARGET = torch.tensor([[6, 10, END, PAD], [4, 5, 6, END]])
 SMOOTHING = 0.1

@@ -68,6 +68,13 @@ def test_watching_a_model_changes_nothing() -> None:
     assert torch.equal(watched, model.decode(TARGET, model.encode(SOURCE)))
 
 
+def test_a_later_token_stands_where_its_position_says() -> None:
+    model, state = tiny(), State()
+    memory = model.encode(SOURCE)
+    steps = [model.decode(TARGET[:, t : t + 1], memory, torch.full((2, 1), t), state) for t in range(3)]
+    assert_close(torch.cat(steps, 1), model.decode(TARGET, memory))
+
+
 def test_whoever_goes_on_from_a_state_says_where_it_stands() -> None:
     model = tiny()
     with pytest.raises(AssertionError, match="must say where it stands"):

@@ -42,10 +42,10 @@ def test_context_when_the_values_differ_from_the_keys() -> None:
 
 @pytest.mark.parametrize("width", [4, 64, 512])
 def test_the_scaled_score_has_variance_one(width: int) -> None:
-    """The variance of n samples of a score strays from 1 by about √(2 / n): 0.007 here."""
-    query, key = torch.randn(2, 40_000, 1, width)
+    """The variance of n samples of a score strays from 1 by about √(2 / n): 0.014 here."""
+    query, key = torch.randn(2, 10_000, width)
     scores = (query * key).sum(-1) / math.sqrt(width)
-    assert scores.var().item() == pytest.approx(1.0, abs=0.03)
+    assert scores.var().item() == pytest.approx(1.0, abs=0.06)
 
 
 def test_the_weights_use_the_scaled_score() -> None:
