@@ -94,6 +94,6 @@ def _report(translator: "Translator", pairs: "DatePairs", console: "Console") ->
     for form, right in hits.items():
         console.print(f"    {form:46} {sum(right) / len(right):7.2%}")
     total = sum(sum(right) for right in hits.values()) / len(pairs.test)
-    console.print(f"    [bold]{'exact match over all forms'46} {total:7.2%}")
+    console.print(f"    [bold]{'exact match over all forms':46} {total:7.2%}")
     if total < 0.99:
         raise WeftError(f"the demo promises 99 % and reached {total:.2%}: please report it.")
