@@ -1,0 +1,1 @@
+"""Text in: reading files, sentences, subwords, the corpus on disk, batches."""

@@ -1,0 +1,1 @@
+"""The loop and what belongs to it: runs, checkpoints, validation, observers."""
