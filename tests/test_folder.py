@@ -67,6 +67,10 @@ def test_a_model_comes_ready_to_be_used(folder: Folder) -> None:
     assert are_equal(weights_of(model), read_weights(folder.path / "model.safetensors"))
 
 
+def test_no_draft_is_left_behind(folder: Folder) -> None:
+    assert [path.name for path in folder.path.iterdir() if path.name.startswith(".")] == []
+
+
 def test_a_shared_matrix_is_stored_once(folder: Folder) -> None:
     stored = read_weights(folder.weights())
     assert "source.embedding.weight" in stored

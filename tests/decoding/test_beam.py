@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 import torch
 
-from tests.decoding.fakes import FOREVER, TRAP, A, B, C, History, TableModel, one_table, sources
+from tests.decoding.fakes import FOREVER, TRAP, VOCABULARY, A, B, C, History, TableModel, one_table, sources
 from weft.decoding import Beam, Greedy, Hypothesis
 from weft.errors import WeftError
 from weft.models.sequence_to_sequence import END, START
@@ -138,7 +138,8 @@ def test_models_vote_with_the_mean_of_their_probabilities() -> None:
 
 
 def test_what_is_impossible_is_not_found() -> None:
-    table = {START: {A: 1.0}, A: {B: 0.5, END: 0.5}, B: {END: 1.0}}
+    """There are fewer beginnings than beams: what fills them up would end at once, and must not count."""
+    table = {START: {A: 1.0}, A: {B: 0.5, END: 0.5}, **{token: {END: 1.0} for token in range(B, VOCABULARY)}}
     found = only(Beam(20, length_penalty=0.0)([one_table(table)], sources(1)))
     assert {h.ids: math.exp(h.score) for h in found} == pytest.approx({(A, END): 0.5, (A, B, END): 0.5})
 

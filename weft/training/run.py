@@ -98,7 +98,7 @@ def trainer(folder: Folder, observers: Iterable[Observer] = (), device: str = "c
     return Trainer(
         model,
         options,
-        Batches(train, options.batch_tokens, options.seed, tokeniser, options.bpe_dropout),
+        Batches(train, options.batch_tokens, options.seed, tokeniser, options.bpe_dropout, options.longest),
         Validation([(s.tolist(), t.tolist()) for s, t in valid], tokeniser),
         folder,
         [*observers, *recorders(folder)],
