@@ -34,7 +34,7 @@ def train(
     from rich.console import Console
 
     from weft.errors import WeftError
-    from weft.folder import Folder, find_plan, load_weights
+    from weft.folder import Folder, find_plan
     from weft.text.corpus import Corpus
     from weft.text.reading import read_pairs
     from weft.training.observers import Bar
@@ -56,8 +56,7 @@ def train(
     job = trainer(folder, [Bar(folder.plan().training.steps, console)], device)
     if resume:
         job.resume()
-    elif start_from:
-        load_weights(job.model, Folder.find(start_from).weights())
+        console.print(f"going on from step {job.progress.step}")
     scores = job.train()
     console.print(
         f"{out}/model.safetensors: validation loss {scores['loss']:.3f}, perplexity {scores['perplexity']:.2f}, "

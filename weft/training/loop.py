@@ -65,14 +65,10 @@ class Trainer:
         self.progress = Progress()
 
     def resume(self) -> None:
-        """Go on from the newest checkpoint."""
+        """Go on from the newest checkpoint; from the beginning, where a run was stopped before its first."""
         found = checkpoint.newest(self.folder.checkpoints)
-        if found is None:
-            raise WeftError(
-                f"{self.folder.path} has no checkpoint to resume from: its training stopped before the first one. "
-                "Remove the folder and train anew."
-            )
-        self.progress = checkpoint.load(found, self.model, self.optimiser)
+        if found is not None:
+            self.progress = checkpoint.load(found, self.model, self.optimiser)
 
     def train(self) -> dict[str, float]:
         """Train to the last step or until patience ends; leave the averaged model in the folder; return its scores."""

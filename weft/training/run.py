@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from weft.errors import WeftError
-from weft.folder import Folder, load_weights, usable_device
+from weft.folder import Folder, load_weights, read_weights, save_weights, usable_device
 from weft.plans.catalogues import POSITIONS
 from weft.plans.check import check
 from weft.plans.plan import Plan
@@ -24,6 +24,8 @@ from weft.training.validation import Validation
 Pairs = Iterable[tuple[str, str]]
 LEARN_FROM = 2_000_000  # pairs that subwords are learned from; more would only cost time and memory
 
+START = "start.safetensors"  # the weights a fine-tuning begins with
+
 
 def begin(
     plan: Plan,
@@ -33,7 +35,7 @@ def begin(
     languages: tuple[str, str] | None = None,
     start_from: Folder | None = None,
 ) -> Folder:
-    """Make a run folder: the plan, the subwords and the tokens. `start_from` lends its subwords, and later its weights.
+    """Make a run folder: the plan, the subwords and the tokens. `start_from` lends its subwords and its weights.
 
     Where anything is wrong, `out` is left empty.
     """
@@ -53,6 +55,8 @@ def begin(
         known = POSITIONS.build(plan.ends.position, plan.width).limit
         _write_tokens(out / "tokens" / "valid", "validate", valid, tokeniser, known)
         _write_tokens(out / "tokens" / "train", "train", train, tokeniser, plan.training.longest)
+        if start_from is not None:
+            save_weights(read_weights(start_from.weights()), out / START)
         folder.describe(plan.with_settings({"ends.vocabulary": len(tokeniser)}), tokeniser, languages)
     except BaseException:
         _empty(out)
@@ -94,6 +98,8 @@ def trainer(folder: Folder, observers: Iterable[Observer] = (), device: str = "c
     train, valid = (_corpus(folder, name) for name in ("train", "valid"))
     torch.manual_seed(plan.training.seed)
     model = plan.build(vocabulary=len(tokeniser)).to(usable_device(device))
+    if (folder.path / START).exists():
+        load_weights(model, folder.path / START)
     options = plan.training
     return Trainer(
         model,
