@@ -40,7 +40,7 @@ def test_a_long_text_is_split_or_refused_but_never_cut(toy: weft.Translator) -> 
     assert len(toy.tokeniser.encode(text)) > toy.limit == 24
     found = next(toy.search([text], Greedy()))[0]
     assert found.text.count(toy.translate(["Red cat red cat red cat."], beam=1)[0]) == 4
-    with pytest.raises(weft.WeftError, match=r"text 1 has \d+ tokens, and this model allows 24"):
+    with pytest.raises(weft.WeftError, match=r"line 1 has \d+ tokens, and this model allows 24"):
         next(toy.search([text], Greedy(), too_long="error"))
     with pytest.raises(weft.WeftError, match="has a word of 300 characters"):
         next(toy.search(["q" * 300], Greedy()))

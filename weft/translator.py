@@ -73,14 +73,14 @@ class Translator:
         return [found[0].text for found in self.search(texts, search, split=split)]
 
     def search(
-        self, texts: Iterable[str], search: Search, *, split: bool = False, too_long: str = "split"
+        self, texts: Iterable[str], search: Search, *, split: bool = False, too_long: str = "split", first: int = 1
     ) -> Iterator[list[Translation]]:
         """For each text its translations, best first.
 
         `split` cuts every text into sentences first. A text longer than the model allows is cut so in any case, or is
-        an error where `too_long` is "error"; white space between the pieces is kept.
+        an error where `too_long` is "error"; white space between the pieces is kept. Errors count texts from `first`.
         """
-        stream = iter(enumerate(texts, 1))
+        stream = iter(enumerate(texts, first))
         while some := list(islice(stream, AT_A_TIME)):
             pieces = [self._pieces(text, number, split, too_long) for number, text in some]
             flat = [piece for row in pieces for piece, _ in row if piece.strip()]
@@ -96,14 +96,14 @@ class Translator:
             return [(text, "")]
         if too_long == "error" and not split:
             raise WeftError(
-                f"text {number} has {len(self.tokeniser.encode(text))} tokens, and this model allows {self.limit}; "
+                f"line {number} has {len(self.tokeniser.encode(text))} tokens, and this model allows {self.limit}; "
                 "--too-long split cuts it into sentences."
             )
         pieces = [p for sentence, space in split_sentences(text) for p in _closed(split_long(sentence, fits), space)]
         for piece, _ in pieces:
             if not fits(piece):
                 raise WeftError(
-                    f"text {number} has a word of {len(piece)} characters, {piece[:20]!r} …, that cannot be cut, "
+                    f"line {number} has a word of {len(piece)} characters, {piece[:20]!r} …, that cannot be cut, "
                     f"and this model allows {self.limit} tokens."
                 )
         return pieces

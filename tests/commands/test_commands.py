@@ -14,6 +14,7 @@ import pytest
 from tests.toys import SET, toy_run, write_files
 from weft import commands
 from weft.commands import VERBS, spread
+from weft.commands.options import one_line
 
 ROOT = Path(__file__).parents[2]
 
@@ -190,6 +191,12 @@ MISTAKES = {
         ["evaluate", "run", "--source", "test.en", "--reference", "test.de", "--tokenize", "13b"],
         "Did you mean '13a'?",
     ),
+    "no such folder": (["attend", "run", "red", "--png", "nowhere/x.png"], "nowhere/x.png cannot be used"),
+    "a folder for a picture": (["attend", "run", "red", "--png", "run"], "run cannot be used"),
+    "resume with data": (
+        ["train", "transformer-tiny", "--out", "run", "--resume", "--train", "x"],
+        "leave out --train",
+    ),
     "bad choice": (["translate", "run", "--too-long", "cut"], "--too-long is split or error"),
     "too large a vocabulary": (
         ["train", "dates", "--train", "mine.tsv", "--valid", "mine-dev.tsv", "--out", "v", "--set", "vocabulary=9000"],
@@ -224,3 +231,15 @@ def test_a_damaged_model_is_named(desk: Path, tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "model.safetensors is damaged" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_number_of_a_line_is_counted_from_the_beginning(desk: Path) -> None:
+    long = "red cat " * 300
+    (desk / "many.en").write_text("red\n" * 1030 + long + "\n")
+    done = weft("translate", "run", "many.en", "--beam", "1", "--too-long", "error", cwd=desk)
+    assert done.returncode == 2
+    assert "line 1031 has" in done.stderr
+
+
+def test_what_a_model_writes_stays_on_its_line() -> None:
+    assert one_line("a\nb\tc\r\x00d\u2028e") == "a b c  d\u2028e"

@@ -8,6 +8,9 @@ from importlib import import_module
 
 import typer
 
+# What the file system may say to a user, and the exit code: 2 for a mistake, 1 where the machine is at its end.
+UNUSABLE = {errno.ENOSPC: 1, errno.EDQUOT: 1, errno.EROFS: 1, errno.EACCES: 2, errno.ENOENT: 2, errno.ENOTDIR: 2}
+UNUSABLE |= {errno.EISDIR: 2, errno.ENAMETOOLONG: 2}
 VERBS = ("demo", "train", "translate", "evaluate", "attend", "show")
 
 app = typer.Typer(
@@ -35,9 +38,9 @@ def run(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read us has gone: nothing to say
         sys.exit(141)
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EDQUOT):
+        if error.errno not in UNUSABLE:
             raise
-        fail(f"{error.filename or 'a file'} could not be written: {error.strerror}.", 1)
+        fail(f"{error.filename or 'a file'} cannot be used: {error.strerror}.", UNUSABLE[error.errno])
 
 
 def spread(arguments: Sequence[str]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from weft.commands.options import BeamWidth, Device, Json, LengthPenalty, Model, search_of
+from weft.commands.options import BeamWidth, Device, Json, LengthPenalty, Model, one_line, search_of
 
 
 def evaluate(
@@ -38,7 +38,7 @@ def evaluate(
     pairs = list(read_pairs(files, columns=columns, languages=languages))
     found = report(translator, pairs, search_of(beam, length_penalty), lowercase=lowercase, tokenize=tokenize)
     if output is not None:
-        output.write_text("".join(f"{line}\n" for line in found.translations), encoding="utf-8", newline="\n")
+        output.write_text("".join(f"{one_line(line)}\n" for line in found.translations), encoding="utf-8", newline="\n")
     if as_json:
         print(json.dumps(found.plain()))
         return

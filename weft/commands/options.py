@@ -1,5 +1,6 @@
 """Options that several verbs share."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,11 @@ LengthPenalty = Annotated[
 Device = Annotated[str, typer.Option(help="cpu, cuda or mps.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 File = Annotated[Path | None, typer.Argument(help="A text file; standard input by default.")]
+
+
+def one_line(text: str) -> str:
+    """A text that stays on its line and in its column, whatever a model wrote: control characters become spaces."""
+    return re.sub(r"[\x00-\x1f\x7f]", " ", text)
 
 
 def search_of(beam: int, length_penalty: float) -> "Search":

@@ -43,6 +43,10 @@ def train(
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     chosen = find_plan(plan).with_settings(settings or [])
     if resume:
+        if train or valid or start_from or languages or columns:
+            raise WeftError(
+                "--resume goes on with what the run began with: leave out --train, --valid, --from and the like."
+            )
         folder = resumed(Folder.find(out), chosen.name, settings or [])
     else:
         if not train or not valid:

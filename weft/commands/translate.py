@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from weft.commands.options import BeamWidth, Device, File, Json, LengthPenalty, Model, search_of
+from weft.commands.options import BeamWidth, Device, File, Json, LengthPenalty, Model, one_line, search_of
 
 
 def translate(
@@ -17,7 +17,7 @@ def translate(
     nbest: Annotated[int, typer.Option(min=1, help="Translations a line, best first, separated by tabs.")] = 1,
     length_penalty: LengthPenalty = 1.0,
     sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of searching.")] = False,
-    temperature: Annotated[float, typer.Option(min=1e-6, help="With --sample: below 1 is bolder.")] = 1.0,
+    temperature: Annotated[float, typer.Option(min=1e-6, help="With --sample: below 1 cautious, above 1 bold.")] = 1.0,
     top_k: Annotated[int, typer.Option(min=0, help="With --sample: only the k likeliest tokens; 0: all.")] = 0,
     top_p: Annotated[float, typer.Option(min=0.0, max=1.0, help="With --sample: this much of the mass.")] = 1.0,
     seed: Annotated[int, typer.Option(help="With --sample.")] = 1,
@@ -47,10 +47,13 @@ def translate(
     translator = load(model, device)
     if file is not None:
         deque(read_lines(file), maxlen=0)  # what is wrong with a file is said before anything is written
+    done = 0
     for lines in portions(read_lines(sys.stdin.buffer if file is None else file), AT_A_TIME):
-        for line, found in zip(lines, translator.search(lines, search, split=split, too_long=too_long)):
+        answers = translator.search(lines, search, split=split, too_long=too_long, first=done + 1)
+        for line, found in zip(lines, answers):
             if as_json:
                 row = {"source": line, "translations": [one.plain() for one in found[:nbest]]}
                 print(json.dumps(row, ensure_ascii=False), flush=True)
             else:
-                print("\t".join(one.text for one in found[:nbest]), flush=True)
+                print("\t".join(one_line(one.text) for one in found[:nbest]), flush=True)
+        done += len(lines)

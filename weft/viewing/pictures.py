@@ -37,7 +37,7 @@ def draw_alignment(
     bar = figure.colorbar(image, ax=axes, shrink=0.6, aspect=18, pad=0.02)
     bar.outline.set_visible(False)
     bar.ax.tick_params(length=0, labelsize=8, labelcolor="#555555")
-    figure.savefig(file, dpi=160)
+    figure.savefig(file, dpi=160, format="png")
 
 
 def label(token: str) -> str:
