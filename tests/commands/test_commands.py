@@ -169,7 +169,7 @@ def test_show(desk: Path) -> None:
     assert "swiglu" in said
     said = weft("show", "transformer-base").stdout
     assert "parameters: 63,119,496" in said
-    assert "TFLOP" in said
+    assert "GFLOP" in said
     assert "encoder self-attention" in said
     assert "width: 16" in weft("show", "run", cwd=desk).stdout
 

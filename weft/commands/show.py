@@ -62,7 +62,7 @@ def _one(name: str) -> None:
         print(f"  {part:34} {count:>12,}  {count / total:5.1%}")
     cost = step_cost(found)
     print(
-        f"\na step: {cost.tokens:,} tokens on each side, {cost.operations / 1e12:.2f} TFLOP forward and back "
+        f"\na step: {cost.tokens:,} tokens on each side, {cost.operations / 1e9:,.0f} GFLOP forward and back "
         f"(sentences of {cost.length} tokens)"
     )
 
