@@ -42,6 +42,8 @@ def test_a_long_text_is_split_or_refused_but_never_cut(toy: weft.Translator) -> 
     assert found.text.count(toy.translate(["Red cat red cat red cat."], beam=1)[0]) == 4
     with pytest.raises(weft.WeftError, match=r"line 1 has \d+ tokens, and this model allows 24"):
         next(toy.search([text], Greedy(), too_long="error"))
+    with pytest.raises(weft.WeftError, match=r"line 1 has a sentence of \d+ tokens"):
+        next(toy.search(["Red cat. " + "red " * 60], Greedy(), split=True, too_long="error"))
     with pytest.raises(weft.WeftError, match="has a word of 300 characters"):
         next(toy.search(["q" * 300], Greedy()))
 

@@ -6,7 +6,7 @@ from itertools import islice
 
 import torch
 
-from weft.decoding import Beam, Greedy, Hypothesis, Search, search_all
+from weft.decoding import Beam, Hypothesis, Search, best_first, search_all
 from weft.errors import WeftError
 from weft.evaluation.perplexity import token_loss
 from weft.folder import Folder
@@ -69,7 +69,7 @@ class Translator:
         """The best translation of each text. An empty text has an empty one."""
         if isinstance(texts, str):
             raise WeftError(f"translate takes a list of texts: translate([{texts!r}]).")
-        search = Beam(beam, length_penalty) if beam > 1 else Greedy(length_penalty)
+        search = best_first(beam, length_penalty)
         return [found[0].text for found in self.search(texts, search, split=split)]
 
     def search(
@@ -92,12 +92,14 @@ class Translator:
         def fits(piece: str) -> bool:
             return len(self.tokeniser.encode(piece)) <= self.limit
 
-        if not split and fits(text):
-            return [(text, "")]
-        if too_long == "error" and not split:
+        sentences = split_sentences(text) if split else [(text, "")]
+        if all(fits(sentence) for sentence, _ in sentences):
+            return sentences
+        if too_long == "error":
+            longest = max(len(self.tokeniser.encode(sentence)) for sentence, _ in sentences)
             raise WeftError(
-                f"line {number} has {len(self.tokeniser.encode(text))} tokens, and this model allows {self.limit}; "
-                "--too-long split cuts it into sentences."
+                f"line {number} has {'a sentence of ' if split else ''}{longest} tokens, and this model allows "
+                f"{self.limit}; --too-long split cuts it into pieces."
             )
         pieces = [p for sentence, space in split_sentences(text) for p in _closed(split_long(sentence, fits), space)]
         for piece, _ in pieces:

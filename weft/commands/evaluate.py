@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from weft.commands.options import BeamWidth, Device, Json, LengthPenalty, Model, one_line, search_of
+from weft.commands.options import BeamWidth, Device, Json, LengthPenalty, Model, one_line
 
 
 def evaluate(
@@ -29,6 +29,7 @@ def evaluate(
 
     weft evaluate run --source test.en --reference test.de --lowercase --tokenize none
     """
+    from weft.decoding import best_first
     from weft.evaluation.report import report
     from weft.text.reading import read_pairs
     from weft.translator import load
@@ -36,7 +37,7 @@ def evaluate(
     files = [source] if reference is None else [source, reference]
     translator = load(model, device)
     pairs = list(read_pairs(files, columns=columns, languages=languages))
-    found = report(translator, pairs, search_of(beam, length_penalty), lowercase=lowercase, tokenize=tokenize)
+    found = report(translator, pairs, best_first(beam, length_penalty), lowercase=lowercase, tokenize=tokenize)
     if output is not None:
         output.write_text("".join(f"{one_line(line)}\n" for line in found.translations), encoding="utf-8", newline="\n")
     if as_json:

@@ -2,12 +2,9 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from weft.decoding import Search
 
 Model = Annotated[str, typer.Argument(help="A run folder or the name of a shipped model; A,B: both, voting.")]
 BeamWidth = Annotated[int, typer.Option("--beam", min=1, help="Hypotheses kept at each step; 1 is greedy search.")]
@@ -22,9 +19,3 @@ File = Annotated[Path | None, typer.Argument(help="A text file; standard input b
 def one_line(text: str) -> str:
     """A text that stays on its line and in its column, whatever a model wrote: control characters become spaces."""
     return re.sub(r"[\x00-\x1f\x7f]", " ", text)
-
-
-def search_of(beam: int, length_penalty: float) -> "Search":
-    from weft.decoding import Beam, Greedy
-
-    return Beam(beam, length_penalty) if beam > 1 else Greedy(length_penalty)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from weft.commands.options import BeamWidth, Device, File, Json, LengthPenalty, Model, one_line, search_of
+from weft.commands.options import BeamWidth, Device, File, Json, LengthPenalty, Model, one_line
 
 
 def translate(
@@ -32,7 +32,7 @@ def translate(
 
     --json prints an object a line, with the scores and the log-probability of every token.
     """
-    from weft.decoding import Sample
+    from weft.decoding import Sample, best_first
     from weft.errors import WeftError
     from weft.text.portions import portions
     from weft.text.reading import read_lines
@@ -43,7 +43,7 @@ def translate(
     if not sample and nbest > beam:
         raise WeftError(f"--nbest {nbest} needs --beam {nbest} or more, not {beam}.")
     draw = Sample(temperature, top_k, top_p, nbest, seed, length_penalty)
-    search = draw if sample else search_of(beam, length_penalty)
+    search = draw if sample else best_first(beam, length_penalty)
     translator = load(model, device)
     if file is not None:
         deque(read_lines(file), maxlen=0)  # what is wrong with a file is said before anything is written

@@ -7,4 +7,10 @@ from weft.decoding.hypothesis import Hypothesis, Search
 from weft.decoding.many import search_all
 from weft.decoding.sample import Sample
 
-__all__ = ["Beam", "Greedy", "Hypothesis", "Sample", "Search", "search_all"]
+
+def best_first(width: int, length_penalty: float) -> Search:
+    """Beam search of this width, which is greedy search where it is 1."""
+    return Beam(width, length_penalty) if width > 1 else Greedy(length_penalty)
+
+
+__all__ = ["Beam", "Greedy", "Hypothesis", "Sample", "Search", "best_first", "search_all"]
