@@ -70,6 +70,7 @@ def test_attention_of_every_layer_and_head(toy: weft.Translator) -> None:
 def test_attention_for_a_given_translation(toy: weft.Translator) -> None:
     seen = toy.attention("red cat", "RED CAT")
     assert "".join(seen.target) == "·RED·CAT∎"
+    assert seen.translation == "RED CAT"
 
 
 def test_models_with_other_subwords_cannot_vote(toy: weft.Translator, tmp_path: Path) -> None:

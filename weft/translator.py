@@ -11,12 +11,11 @@ from weft.errors import WeftError
 from weft.evaluation.perplexity import token_loss
 from weft.folder import Folder
 from weft.models.sequence_to_sequence import START, SequenceToSequence
-from weft.text.batches import collate, compose, filled
+from weft.text.batches import filled
 from weft.text.sentences import Piece, split_long, split_sentences
 from weft.text.tokeniser import Tokeniser
 from weft.viewing.attention import Attention, Recorder
 
-CELLS = 4096  # places in a batch
 AT_A_TIME = 1024  # texts that are sorted by length and translated together
 
 
@@ -121,9 +120,7 @@ class Translator:
     def loss(self, pairs: Sequence[tuple[str, str]]) -> float:
         """Mean negative log-likelihood of a target token under the (first) model, in nats."""
         sources, targets = (self.tokeniser.encode_all([pair[side] for pair in pairs]) for side in (0, 1))
-        rows = list(zip(sources, targets))
-        batches = (collate([rows[i] for i in group]) for group in compose(rows, CELLS))
-        return token_loss(self.models[0], batches)
+        return token_loss(self.models[0], list(zip(sources, targets)))
 
     @torch.inference_mode()
     def attention(self, text: str, target: str | None = None) -> Attention:
@@ -139,8 +136,8 @@ class Translator:
         recorder = Recorder()
         memory = model.encode(filled([source]).to(self.device), recorder)
         model.decode(filled([[START, *ids[:-1]]]).to(self.device), memory, watch=recorder)
-        maps = recorder.maps()
-        return Attention(self.tokeniser.readable(source), self.tokeniser.readable(ids), **maps)
+        source_tokens, target_tokens = self.tokeniser.readable(source), self.tokeniser.readable(ids)
+        return Attention(source_tokens, target_tokens, self.tokeniser.decode(ids), **recorder.maps())
 
 
 def _longest_source(folder: Folder, model: SequenceToSequence) -> int:

@@ -197,6 +197,10 @@ MISTAKES = {
         ["train", "transformer-tiny", "--out", "run", "--resume", "--train", "x"],
         "leave out --train",
     ),
+    "resume in another order": (
+        ["train", "transformer-tiny", "--out", "run", "--resume", "--set", "seed=9"],
+        "seed cannot be set anew when a run is resumed",
+    ),
     "bad choice": (["translate", "run", "--too-long", "cut"], "--too-long is split or error"),
     "too large a vocabulary": (
         ["train", "dates", "--train", "mine.tsv", "--valid", "mine-dev.tsv", "--out", "v", "--set", "vocabulary=9000"],

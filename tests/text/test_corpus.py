@@ -71,11 +71,6 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     assert Corpus(tmp_path).left_out == corpus.left_out
 
 
-def test_words_are_counted_in_the_targets_that_stay(tmp_path: Path) -> None:
-    pairs = [("a", "one two  three"), ("a b c", "four"), ("a", "far too many words"), ("", "five six")]
-    assert Corpus.write(tmp_path, pairs, BYTES, longest=16).words == 4
-
-
 @pytest.mark.parametrize("pairs", [[], [("", "a"), ("a", " ")]])
 def test_a_corpus_may_be_empty(tmp_path: Path, pairs: list[tuple[str, str]]) -> None:
     assert len(Corpus.write(tmp_path, pairs, BYTES)) == 0

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from weft.commands.options import Model
+from weft.commands.options import Model, one_line
 
 
 def attend(
@@ -32,5 +32,5 @@ def attend(
     translator = load(model)
     seen = translator.attention(sentence, target)
     seen.save_png(png, layer, head)
-    print("".join(seen.target).replace("·", " ").replace("∎", "").strip())
+    print(one_line(seen.translation))
     print(f"{png}: {len(seen.target)} × {len(seen.source)} tokens")

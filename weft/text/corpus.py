@@ -23,7 +23,6 @@ class Corpus:
         self.folder = folder
         about = json.loads((folder / "corpus.json").read_text())
         self.left_out: dict[str, int] = about["left_out"]
-        self.words: int = about["words"]  # in the targets, as white space divides them
         self._ends: NDArray[np.int64] = _mapped(folder / "ends.bin", np.int64)  # of source 0, target 0, source 1, …
         self._ids: Ids = _mapped(folder / "ids.bin", about["type"])
 
@@ -35,7 +34,7 @@ class Corpus:
         folder.mkdir(parents=True, exist_ok=True)
         left_out: Counter[str] = Counter()
         kind = np.uint16 if len(tokeniser) <= 2**16 else np.uint32
-        words = end = 0
+        end = 0
         with open(folder / "ids.bin", "wb") as ids, open(folder / "ends.bin", "wb") as ends:
             for some in _chunks(pairs, 10_000):
                 full = [pair for pair in some if pair[0].strip() and pair[1].strip()]
@@ -44,12 +43,11 @@ class Corpus:
                 rows = [row for pair, is_kept in zip(zip(sources, targets), kept) if is_kept for row in pair]
                 left_out["with an empty side"] += len(some) - len(full)
                 left_out[f"longer than {longest} tokens"] += kept.count(False)
-                words += sum(len(target.split()) for (_, target), is_kept in zip(full, kept) if is_kept)
                 lengths = np.fromiter(map(len, rows), np.int64, len(rows))
                 (end + lengths.cumsum()).tofile(ends)
                 end += int(lengths.sum())
                 np.fromiter((i for row in rows for i in row), kind).tofile(ids)
-        about = {"type": np.dtype(kind).name, "left_out": {k: n for k, n in left_out.items() if n}, "words": words}
+        about = {"type": np.dtype(kind).name, "left_out": {k: n for k, n in left_out.items() if n}}
         (folder / "corpus.json").write_text(json.dumps(about))  # last: a folder without it is not a corpus
         return cls(folder)
 

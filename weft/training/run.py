@@ -24,6 +24,7 @@ from weft.training.validation import Validation
 Pairs = Iterable[tuple[str, str]]
 LEARN_FROM = 2_000_000  # pairs that subwords are learned from; more would only cost time and memory
 
+ORDER = ("batch_tokens", "longest", "bpe_dropout", "seed")  # what the order of the data hangs on
 START = "start.safetensors"  # the weights a fine-tuning begins with
 
 
@@ -87,6 +88,10 @@ def resumed(folder: Folder, name: str, settings: Sequence[str]) -> Folder:
         raise WeftError(f"{folder.path} was begun with the plan {old.name!r}, not {name!r}.")
     if replace(new, training=old.training) != old:
         raise WeftError("only training options can be set anew when a run is resumed: the model is what it is.")
+    if changed := [name for name in ORDER if getattr(new.training, name) != getattr(old.training, name)]:
+        raise WeftError(
+            f"{', '.join(changed)} cannot be set anew when a run is resumed: the order of the data hangs on it."
+        )
     check(new)
     new.write(folder.path / "plan.yaml")
     return folder

@@ -6,11 +6,9 @@ from weft.decoding import Greedy, Search, search_all
 from weft.evaluation.perplexity import perplexity, token_loss
 from weft.evaluation.scores import bleu
 from weft.models.sequence_to_sequence import SequenceToSequence
-from weft.text.batches import collate, compose
 from weft.text.tokeniser import Tokeniser
 
 Pair = tuple[Sequence[int], Sequence[int]]
-CELLS = 8192  # places in a batch when no gradient is kept
 
 
 class Validation:
@@ -25,7 +23,7 @@ class Validation:
         was_training = model.training
         model.eval()
         try:
-            loss = token_loss(model, (collate([self.pairs[i] for i in group]) for group in compose(self.pairs, CELLS)))
+            loss = token_loss(model, self.pairs)
             found = search_all(self.search, [model], [source for source, _ in self.pairs])
         finally:
             model.train(was_training)

@@ -41,6 +41,7 @@ class Attention:
 
     source: list[str]  # tokens; a word begins with ·
     target: list[str]
+    translation: str  # the target as a text
     encoder: Tensor  # source tokens looking at source tokens
     decoder: Tensor  # what was written so far: row t is the step that writes target token t
     cross: Tensor  # the step that writes target token t looking at source tokens
