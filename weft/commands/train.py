@@ -24,6 +24,7 @@ def train(
     languages: Annotated[str | None, typer.Option(help="Direction, such as en-de, where files do not name it.")] = None,
     columns: Annotated[str | None, typer.Option(help="Columns of TSV files, such as 1,2.")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda or mps.")] = "cpu",
+    workers: Annotated[int, typer.Option(min=1, help="Processes on this machine that train together.")] = 1,
 ) -> None:
     """Train a model on pairs of sentences.
 
@@ -39,33 +40,40 @@ def train(
     from weft.text.reading import read_pairs
     from weft.training.observers import Bar
     from weft.training.run import begin, resumed, trainer
+    from weft.training.workers import hire, join
 
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
     chosen = find_plan(plan).with_settings(settings or [])
-    if resume:
-        if train or valid or start_from or languages or columns:
-            raise WeftError(
-                "--resume goes on with what the run began with: leave out --train, --valid, --from and the like."
+    if resume and (train or valid or start_from or languages or columns):
+        raise WeftError(
+            "--resume goes on with what the run began with: leave out --train, --valid, --from and the like."
+        )
+    if not resume and not (train and valid):
+        raise WeftError("training needs --train FILE... and --valid FILE...")
+
+    with hire(workers), join(device) as team:
+        console = Console(stderr=True, highlight=False, soft_wrap=True, quiet=not team.is_first)
+        if team.is_first and resume:
+            resumed(Folder.find(out), chosen.name, settings or [])
+        elif team.is_first:
+            pairs, held_out = (
+                read_pairs(files or (), languages=languages, columns=columns) for files in (train, valid)
             )
-        folder = resumed(Folder.find(out), chosen.name, settings or [])
-    else:
-        if not train or not valid:
-            raise WeftError("training needs --train FILE... and --valid FILE...")
-        pairs, held_out = (read_pairs(files, languages=languages, columns=columns) for files in (train, valid))
-        base = Folder.find(start_from) if start_from else None
-        console.print("reading, learning subwords …")
-        folder = begin(chosen, pairs, held_out, out, pairs.languages, base)
-        for purpose, name, files in (("learn from", "train", pairs), ("validate on", "valid", held_out)):
-            console.print(_told(Corpus(out / "tokens" / name), purpose, files.passed_over))
-    job = trainer(folder, [Bar(folder.plan().training.steps, console)], device)
-    if resume:
-        job.resume()
-        console.print(f"going on from step {job.progress.step}")
-    scores = job.train()
-    console.print(
-        f"{out}/model.safetensors: validation loss {scores['loss']:.3f}, perplexity {scores['perplexity']:.2f}, "
-        f"BLEU {scores['bleu']:.1f} (greedy)"
-    )
+            base = Folder.find(start_from) if start_from else None
+            console.print("reading, learning subwords …")
+            begin(chosen, pairs, held_out, out, pairs.languages, base)
+            for purpose, name, files in (("learn from", "train", pairs), ("validate on", "valid", held_out)):
+                console.print(_told(Corpus(out / "tokens" / name), purpose, files.passed_over))
+        team.wait()
+        folder = Folder.find(out)
+        job = trainer(folder, [Bar(folder.plan().training.steps, console)] if team.is_first else [], device, team)
+        if resume:
+            job.resume()
+            console.print(f"going on from step {job.progress.step}")
+        scores = job.train()
+        console.print(
+            f"{out}/model.safetensors: validation loss {scores['loss']:.3f}, perplexity {scores['perplexity']:.2f}, "
+            f"BLEU {scores['bleu']:.1f} (greedy)"
+        )
 
 
 def _told(corpus: "Corpus", purpose: str, passed_over: dict[str, int]) -> str:

@@ -2,7 +2,7 @@
 
     checkpoints/step-00001000/
       model.safetensors       weights
-      optimiser.safetensors   Adam's moments and torch's random state
+      optimiser.safetensors   Adam's moments and each worker's random state
       state.json              the step, the place in the data, the scores so far
 
 Only the newest checkpoint keeps its optimiser.
@@ -10,7 +10,7 @@ Only the newest checkpoint keeps its optimiser.
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,12 @@ def path_of(folder: Path, step: int) -> Path:
     return folder / f"step-{step:08d}"
 
 
-def save(folder: Path, model: SequenceToSequence, optimiser: Optimizer, progress: Progress) -> Path:
+Draws = dict[str, Tensor]  # the states of one worker's random generators
+
+
+def save(
+    folder: Path, model: SequenceToSequence, optimiser: Optimizer, progress: Progress, draws: Sequence[Draws]
+) -> Path:
     """Written under a temporary name and renamed: a checkpoint is there as a whole or not at all."""
     final = path_of(folder, progress.step)
     draft = folder / f".{final.name}.draft"
@@ -47,7 +52,8 @@ def save(folder: Path, model: SequenceToSequence, optimiser: Optimizer, progress
         shutil.rmtree(left_over)
     draft.mkdir(parents=True)
     save_weights(dict(parameters(model)), draft / "model.safetensors")
-    save_weights(_optimiser_tensors(model, optimiser), draft / "optimiser.safetensors")
+    random = {f"{rank}:{name}": state for rank, states in enumerate(draws) for name, state in states.items()}
+    save_weights(_moments(model, optimiser) | random, draft / "optimiser.safetensors")
     (draft / "state.json").write_text(json.dumps(asdict(progress)))
     shutil.rmtree(final, ignore_errors=True)
     draft.rename(final)
@@ -60,8 +66,8 @@ def newest(folder: Path) -> Path | None:
     return found[-1] if found else None
 
 
-def load(checkpoint: Path, model: SequenceToSequence, optimiser: Optimizer) -> Progress:
-    """Bring model, optimiser and random state to where they were."""
+def load(checkpoint: Path, model: SequenceToSequence, optimiser: Optimizer, rank: int = 0) -> Progress:
+    """Bring model, optimiser and this worker's random state to where they were. One that was not there draws anew."""
     load_weights(model, checkpoint / "model.safetensors")
     stored = read_weights(checkpoint / "optimiser.safetensors")
     try:
@@ -69,7 +75,9 @@ def load(checkpoint: Path, model: SequenceToSequence, optimiser: Optimizer) -> P
         for i, name in enumerate(parameters(model)):
             moments[i] = {moment: stored[f"{name}:{moment}"] for moment in ("step", "exp_avg", "exp_avg_sq")}
         optimiser.load_state_dict({**optimiser.state_dict(), "state": moments})
-        restore_random_state(stored)
+        mine = {name.removeprefix(f"{rank}:"): value for name, value in stored.items() if name.startswith(f"{rank}:")}
+        if mine or rank == 0:
+            restore_random_state(mine)
         state = json.loads((checkpoint / "state.json").read_text())
         state["scores"] = {int(step): scores for step, scores in state["scores"].items()}
         return Progress(**state)
@@ -77,7 +85,7 @@ def load(checkpoint: Path, model: SequenceToSequence, optimiser: Optimizer) -> P
         raise WeftError(f"{checkpoint} is damaged: {error}.") from None
 
 
-def random_state() -> dict[str, Tensor]:
+def random_state() -> Draws:
     """Of every generator that dropout may draw from."""
     states = {"random": torch.get_rng_state()}
     for name, module in _accelerators().items():
@@ -116,8 +124,9 @@ def average(folder: Path, steps: list[int]) -> dict[str, Tensor]:
     return {name: (value / len(files)).float() for name, value in total.items()}
 
 
-def _optimiser_tensors(model: SequenceToSequence, optimiser: Optimizer) -> dict[str, Tensor]:
-    tensors = random_state()
-    for name, parameter in parameters(model).items():
-        tensors |= {f"{name}:{moment}": value for moment, value in optimiser.state[parameter].items()}
-    return tensors
+def _moments(model: SequenceToSequence, optimiser: Optimizer) -> dict[str, Tensor]:
+    return {
+        f"{name}:{moment}": value
+        for name, parameter in parameters(model).items()
+        for moment, value in optimiser.state[parameter].items()
+    }

@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
 from typing import Protocol
 
@@ -14,11 +14,13 @@ import torch
 from weft.errors import Interrupted, WeftError
 from weft.folder import Folder, load_weights, save_weights
 from weft.models.sequence_to_sequence import PAD, Batch, SequenceToSequence
+from weft.parts.heads import Loss
 from weft.plans.catalogues import SCHEDULES
 from weft.plans.plan import Training
 from weft.text.batches import Batches
 from weft.training import checkpoint
 from weft.training.checkpoint import Progress
+from weft.training.workers import ALONE, Workers
 
 Validate = Callable[[SequenceToSequence], dict[str, float]]
 
@@ -44,8 +46,11 @@ class Trainer:
         validate: Validate,
         folder: Folder,
         observers: Sequence[Observer] = (),
+        workers: Workers = ALONE,
     ):
         self.model = model
+        self.workers = workers
+        self.united = workers.united(model)
         self.options = options
         self.batches = batches
         self.validate = validate
@@ -68,20 +73,25 @@ class Trainer:
         """Go on from the newest checkpoint; from the beginning, where a run was stopped before its first."""
         found = checkpoint.newest(self.folder.checkpoints)
         if found is not None:
-            self.progress = checkpoint.load(found, self.model, self.optimiser)
+            self.progress = checkpoint.load(found, self.model, self.optimiser, self.workers.rank)
 
     def train(self) -> dict[str, float]:
         """Train to the last step or until patience ends; leave the averaged model in the folder; return its scores."""
         try:
-            self._steps()
+            with self._listening() as asked:
+                self._steps(asked)
+                return self._finish()
         except KeyboardInterrupt:
             raise Interrupted(f"stopped. {self._saved()}") from None
         finally:
             for observer in self.observers:
                 observer.close()
-        return self._finish()
 
-    def _steps(self) -> None:
+    def _listening(self) -> AbstractContextManager[list[int]]:
+        """Ctrl-C stops a process that trains alone at once; several are to stop together, after the same step."""
+        return nullcontext([]) if self.workers.size == 1 else held_back()
+
+    def _steps(self, asked: list[int]) -> None:
         self.model.train()
         progress, options = self.progress, self.options
         began = time.perf_counter() - progress.seconds
@@ -93,10 +103,12 @@ class Trainer:
                 return
             epoch, batch, group = next(groups)
             metrics = self._gradient(group)
-            with _uninterrupted():
+            with held_back() as just_now:
                 metrics["rate"] = self._move(progress.step + 1)
                 progress.step, progress.epoch, progress.batch = progress.step + 1, epoch, batch
                 progress.seconds = time.perf_counter() - began
+            if just_now or self.workers.total(len(asked))[0]:
+                raise KeyboardInterrupt
             for observer in self.observers:
                 observer.step(progress.step, {**metrics, "epoch": epoch, "seconds": progress.seconds})
 
@@ -106,7 +118,7 @@ class Trainer:
         if step == 0:
             return "Nothing was learned yet."
         if checkpoint.newest(self.folder.checkpoints) != checkpoint.path_of(self.folder.checkpoints, step):
-            checkpoint.save(self.folder.checkpoints, self.model, self.optimiser, self.progress)
+            self._save()
         return f"Saved at step {step}; --resume goes on from there."
 
     def _gradient(self, batches: Sequence[Batch]) -> dict[str, float]:
@@ -123,10 +135,14 @@ class Trainer:
         tokens = sum(int((batch.target != PAD).sum()) for batch in batches)
         objective = nll = 0.0
         for batch in batches:
-            loss = self.model(batch.to(self.device))
-            (loss.objective / tokens).backward()
+            mine = self.workers.share(batch).to(self.device)
+            with nullcontext() if batch is batches[-1] else self.workers.apart(self.united):
+                loss: Loss = self.united(mine)
+                # Gradients of several workers become their mean, and the sum is wanted.
+                torch.autograd.backward(loss.objective * (self.workers.size / tokens))
             objective += float(loss.objective.detach())
             nll += float(loss.nll)
+        objective, nll = self.workers.total(objective, nll)
         norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip or torch.inf))
         if not math.isfinite(norm):
             raise WeftError(
@@ -163,10 +179,16 @@ class Trainer:
     def _validate(self) -> None:
         scores = self.validate(self.model)
         self.progress.scores[self.progress.step] = scores
-        checkpoint.save(self.folder.checkpoints, self.model, self.optimiser, self.progress)
-        checkpoint.prune(self.folder.checkpoints, set(self._averaged()) | {self._by_goodness()[0]})
+        self._save()
+        if self.workers.is_first:
+            checkpoint.prune(self.folder.checkpoints, set(self._averaged()) | {self._by_goodness()[0]})
         for observer in self.observers:
             observer.validation(self.progress.step, scores)
+
+    def _save(self) -> None:
+        draws = self.workers.gather(checkpoint.random_state())
+        if self.workers.is_first:
+            checkpoint.save(self.folder.checkpoints, self.model, self.optimiser, self.progress, draws)
 
     def _by_goodness(self) -> list[int]:
         """Validated steps, best first."""
@@ -184,24 +206,27 @@ class Trainer:
         return 0 < self.options.patience <= since_best
 
     def _finish(self) -> dict[str, float]:
-        weights = checkpoint.average(self.folder.checkpoints, self._averaged())
-        save_weights(weights, self.folder.path / "model.safetensors")
+        if self.workers.is_first:
+            weights = checkpoint.average(self.folder.checkpoints, self._averaged())
+            save_weights(weights, self.folder.path / "model.safetensors")
+        self.workers.wait()
         load_weights(self.model, self.folder.path / "model.safetensors")
         return self.validate(self.model)
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits for the end of this block: weights and progress move together."""
+def held_back() -> Iterator[list[int]]:
+    """Ctrl-C and a request to end wait for the end of this block; which of them came is in the list."""
+    asked: list[int] = []
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield  # Ctrl-C does not come here, or someone else takes care of it
+        yield asked  # they do not come here, or someone else takes care of them
         return
-    asked = []
-    signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, lambda number, _: asked.append(number))
     try:
-        yield
+        yield asked
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    if asked:
-        raise KeyboardInterrupt
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -20,6 +20,7 @@ from weft.text.tokeniser import Tokeniser
 from weft.training.loop import Observer, Trainer
 from weft.training.observers import Curves, MetricsFile, TensorBoard
 from weft.training.validation import Validation
+from weft.training.workers import ALONE, Workers
 
 Pairs = Iterable[tuple[str, str]]
 LEARN_FROM = 2_000_000  # pairs that subwords are learned from; more would only cost time and memory
@@ -97,22 +98,27 @@ def resumed(folder: Folder, name: str, settings: Sequence[str]) -> Folder:
     return folder
 
 
-def trainer(folder: Folder, observers: Iterable[Observer] = (), device: str = "cpu") -> Trainer:
-    """The training of a run folder, at its beginning."""
+def trainer(
+    folder: Folder, observers: Iterable[Observer] = (), device: str = "cpu", workers: Workers = ALONE
+) -> Trainer:
+    """The training of a run folder, at its beginning; only the first worker tells others how it goes."""
     plan, tokeniser = folder.plan(), folder.tokeniser()
     train, valid = (_corpus(folder, name) for name in ("train", "valid"))
     torch.manual_seed(plan.training.seed)
     model = plan.build(vocabulary=len(tokeniser)).to(usable_device(device))
     if (folder.path / START).exists():
         load_weights(model, folder.path / START)
+    if not workers.is_first:
+        torch.manual_seed(plan.training.seed + 2**32 * workers.rank)  # the same weights, but dropout of one's own
     options = plan.training
     return Trainer(
         model,
         options,
         Batches(train, options.batch_tokens, options.seed, tokeniser, options.bpe_dropout, options.longest),
-        Validation([(s.tolist(), t.tolist()) for s, t in valid], tokeniser),
+        Validation([(s.tolist(), t.tolist()) for s, t in valid], tokeniser, workers=workers),
         folder,
-        [*observers, *recorders(folder)],
+        [*observers, *recorders(folder)] if workers.is_first else [],
+        workers,
     )
 
 

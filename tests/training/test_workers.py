@@ -1,0 +1,108 @@
+"""Several processes train one model: the same curve as one alone, no row lost, a lost worker named, runs that go on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.training.tiny import SETTINGS, are_equal, reversed_letters
+from weft.folder import read_weights
+from weft.models.sequence_to_sequence import PAD, Batch
+from weft.training.workers import ALONE, Workers
+
+PLAIN = {"dropout": 0.0, "steps": 50, "validate_every": 25, "rate": 0.003}
+Settings = dict[str, object]
+
+
+def command(folder: Path, settings: Settings, *more: str) -> list[str]:
+    merged = {key: json.dumps(value) for key, value in {**SETTINGS, **settings}.items()}
+    words = ["train", "transformer-tiny", "--out", str(folder), *more]
+    if "--resume" not in more:
+        for name, pairs in (("train", reversed_letters(60)), ("valid", reversed_letters(6, seed=2))):
+            file = folder.with_name(f"{name}.tsv")
+            file.write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
+            words += [f"--{name}", str(file)]
+        words += ["--set", *(f"{key}={value}" for key, value in merged.items())]
+    return [sys.executable, "-m", "weft", *words]
+
+
+def alone(folder: Path, settings: Settings, *more: str) -> Path:
+    subprocess.run(command(folder, settings, *more), check=True, capture_output=True, timeout=120)
+    return folder
+
+
+def together(folder: Path, settings: Settings, *more: str) -> Path:
+    return alone(folder, settings, "--workers", "2", *more)
+
+
+def curve(folder: Path) -> list[float]:
+    rows = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
+    return [row["valid"]["loss"] if "valid" in row else row["loss"] for row in rows]
+
+
+def interrupted(folder: Path, settings: Settings, number: signal.Signals, victim: int) -> str:
+    """Two workers, one of which (0: the first) gets a signal once there is a checkpoint; what the first one said."""
+    process = subprocess.Popen(command(folder, settings, "--workers", "2"), stderr=subprocess.PIPE, text=True)
+    while not list(folder.glob("checkpoints/step-*/state.json")):
+        assert process.poll() is None, "ended before it was interrupted"
+        time.sleep(0.05)
+    children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
+    os.kill(process.pid if victim == 0 else int(children[0]), number)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode != 0
+    return said
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 7])
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_every_row_has_one_worker(rows: int, size: int) -> None:
+    batch = Batch(torch.arange(1, rows + 1)[:, None], torch.arange(1, rows + 1)[:, None] * 10)
+    shares = [Workers(rank, size).share(batch) for rank in range(size)]
+    learned = sorted(int(t) for share in shares for t in share.target.flatten() if t != PAD)
+    assert learned == [10 * row for row in range(1, rows + 1)]
+    assert all(len(share.source) for share in shares), "a worker without rows would leave the others waiting"
+
+
+def test_alone_nothing_is_exchanged() -> None:
+    assert ALONE.total(1.5, 2.0) == [1.5, 2.0]
+    assert ALONE.gather("mine") == ["mine"]
+
+
+def test_the_curve_is_that_of_one_process(tmp_path: Path) -> None:
+    """Also where a batch is shared unevenly and two of them make a step."""
+    settings = {**PLAIN, "accumulate": 2, "batch_tokens": 35}
+    one, two = alone(tmp_path / "one", settings), together(tmp_path / "two", settings)
+    assert len(curve(one)) == 7
+    assert curve(two) == pytest.approx(curve(one), abs=1e-4)
+
+
+def test_torchrun(tmp_path: Path) -> None:
+    _, *words = command(tmp_path / "run", {**PLAIN, "steps": 10, "validate_every": 10})
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    subprocess.run([*launcher, *words], check=True, capture_output=True, timeout=120)
+    assert (tmp_path / "run" / "model.safetensors").exists()
+
+
+def test_workers_that_stop_go_on_to_the_last_bit(tmp_path: Path) -> None:
+    """Ctrl-C: both stop after the same step, and each goes on with its own draws of dropout."""
+    settings = {"steps": 400, "validate_every": 100, "dropout": 0.2}
+    said = interrupted(tmp_path / "stopped", settings, signal.SIGINT, victim=0)
+    assert "--resume goes on from there" in said
+    together(tmp_path / "stopped", settings, "--resume")
+    whole = together(tmp_path / "whole", settings)
+    ends = [read_weights(folder / "model.safetensors") for folder in (tmp_path / "stopped", whole)]
+    assert are_equal(*ends)
+
+
+def test_a_lost_worker_is_named_and_another_number_goes_on(tmp_path: Path) -> None:
+    settings = {"steps": 2000, "validate_every": 100}
+    said = interrupted(tmp_path / "run", settings, signal.SIGKILL, victim=1)
+    assert "another worker is gone" in said
+    assert "Traceback" not in said
+    alone(tmp_path / "run", settings, "--resume", "--set", "steps=300")

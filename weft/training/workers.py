@@ -1,0 +1,142 @@
+"""Several processes that train one model together: each takes its rows of every batch, and gradients are summed.
+
+Every worker composes the same batches and so knows how many tokens the whole batch has: a gradient is that of the mean
+over all of them, whoever computes which part. With equally many workers a run can be repeated to the last bit; with
+more or fewer it is the same run up to rounding, but for the draws of dropout.
+
+Workers are started by torchrun, on one machine or on many, or by `hire` on this one.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import torch
+from torch import distributed, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from weft.errors import WeftError
+from weft.models.sequence_to_sequence import PAD, Batch
+
+PATIENCE = timedelta(hours=2)  # that workers wait for one of them: a large corpus is read by the first alone
+Thing = TypeVar("Thing")
+
+
+@dataclass(frozen=True)
+class Workers:
+    """This process among those that train with it."""
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def is_first(self) -> bool:
+        """The one that reads, writes and speaks."""
+        return self.rank == 0
+
+    def share(self, batch: Batch) -> Batch:
+        """This worker's rows. Where there are too few for all, a row that has nothing to learn from."""
+        mine = Batch(batch.source[self.rank :: self.size], batch.target[self.rank :: self.size])
+        if len(mine.source):
+            return mine
+        return Batch(batch.source[:1], torch.full_like(batch.target[:1], PAD))
+
+    def united(self, model: nn.Module) -> nn.Module:
+        """The model; where there are others, one whose gradients become the mean of all workers'."""
+        return model if self.size == 1 else DistributedDataParallel(model)
+
+    def apart(self, united: nn.Module) -> Any:
+        """Within this context gradients are gathered up and not yet exchanged."""
+        return united.no_sync() if isinstance(united, DistributedDataParallel) else nullcontext()
+
+    def total(self, *mine: float) -> list[float]:
+        """Each number, summed over all workers."""
+        if self.size == 1:
+            return list(mine)
+        numbers = torch.tensor(mine, dtype=torch.float64)
+        if distributed.get_backend() == "nccl":
+            numbers = numbers.cuda()
+        distributed.all_reduce(numbers)
+        return numbers.tolist()
+
+    def gather(self, mine: Thing) -> list[Thing]:
+        """What each worker has, in the order of their ranks, known to all of them."""
+        if self.size == 1:
+            return [mine]
+        everyone: list[Any] = [None] * self.size
+        distributed.all_gather_object(everyone, mine)
+        return everyone
+
+    def wait(self) -> None:
+        """For all others to be here too."""
+        self.total(0.0)
+
+    @contextmanager
+    def loss_in_words(self) -> Iterator[None]:
+        """Within this context a worker that is gone is an error for the user to read."""
+        try:
+            yield
+        except RuntimeError as error:
+            if self.size == 1 or not (isinstance(error, distributed.DistError) or "gloo" in str(error)):
+                raise
+            raise WeftError(
+                "another worker is gone: it was ended, or its machine or the network was. "
+                "--resume goes on from the last checkpoint, with any number of workers."
+            ) from error
+
+
+ALONE = Workers()
+
+
+@contextmanager
+def join(device: str) -> Iterator[Workers]:
+    """Those that were started together with this process; without others it is alone."""
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size == 1:
+        yield ALONE
+        return
+    if device == "cuda":
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    distributed.init_process_group("nccl" if device == "cuda" else "gloo", timeout=PATIENCE)
+    team = Workers(distributed.get_rank(), size)
+    try:
+        with team.loss_in_words():
+            yield team
+    finally:
+        distributed.destroy_process_group()
+
+
+@contextmanager
+def hire(count: int) -> Iterator[None]:
+    """Start this very command `count` - 1 times more, as workers beside this process, the cores divided among them."""
+    if count == 1 or "WORLD_SIZE" in os.environ:
+        yield
+        return
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    threads = max(1, torch.get_num_threads() // count)
+    os.environ |= {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    os.environ |= {"RANK": "0", "LOCAL_RANK": "0", "OMP_NUM_THREADS": str(threads)}
+    torch.set_num_threads(threads)
+    others = [_start(rank) for rank in range(1, count)]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.wait()
+
+
+def _start(rank: int) -> "subprocess.Popen[bytes]":
+    place = {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+    command = [sys.executable, "-m", "weft", *sys.argv[1:]]
+    # In a group of its own: Ctrl-C reaches the first worker, and through it the others.
+    return subprocess.Popen(
+        command, env=os.environ | place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
