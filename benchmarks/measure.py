@@ -1,0 +1,88 @@
+"""Timings as ratios: systems take turns within each round, so that a slow minute of the machine is slow for all."""
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of one system's turns."""
+
+    median: float
+    low: float  # the fastest turn
+    high: float  # the slowest
+
+    def plain(self) -> dict[str, float]:
+        return {name: round(value, 5) for name, value in asdict(self).items()}
+
+
+def interleaved(systems: Mapping[str, Callable[[], object]], rounds: int, warm_ups: int = 1) -> dict[str, Timing]:
+    """Each system once a round, the order turned from round to round."""
+    names = list(systems)
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    for i in range(-warm_ups, rounds):
+        for name in names if i % 2 else reversed(names):
+            began = time.perf_counter()
+            systems[name]()
+            if i >= 0:
+                seconds[name].append(time.perf_counter() - began)
+    return {name: Timing(statistics.median(s), min(s), max(s)) for name, s in seconds.items()}
+
+
+def matmul_peak(size: int = 1536) -> Callable[[], object]:
+    """A turn of plain float32 matrix products; `peak_operations(size)` of them."""
+    a, b = torch.randn(size, size), torch.randn(size, size)
+    out = torch.empty(size, size)
+
+    def turn() -> None:
+        for _ in range(PRODUCTS):
+            torch.mm(a, b, out=out)
+
+    return turn
+
+
+PRODUCTS = 8
+
+
+def peak_operations(size: int = 1536) -> int:
+    return PRODUCTS * 2 * size**3
+
+
+def peak_memory(module: str, *arguments: str) -> int:
+    """Megabytes that `python -m module arguments` holds at most, in a process of its own."""
+    script = (
+        "import resource, runpy, sys\n"
+        f"sys.argv = {[module, *arguments]!r}\n"
+        f"runpy.run_module({module!r}, run_name='__main__')\n"
+        "print('\\n', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
+    )
+    said = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+    return int(said.split()[-1])
+
+
+def machine() -> dict[str, Any]:
+    """What a reader needs to know to compare."""
+    model = "unknown"
+    if os.path.exists("/proc/cpuinfo"):
+        with open("/proc/cpuinfo") as facts:
+            model = next((line.split(":")[1].strip() for line in facts if line.startswith("model name")), model)
+    return {
+        "processor": model,
+        "threads": torch.get_num_threads(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+
+
+def say(result: Mapping[str, Any], as_json: bool, table: str) -> None:
+    print(json.dumps(result) if as_json else table)

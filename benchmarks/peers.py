@@ -1,0 +1,149 @@
+"""weft's weights in the models of others, so that the same work is timed and the same answers are checked.
+
+marian              transformers' MarianMTModel            post-norm, ReLU, tied
+torch_transformer   torch.nn.Transformer with embeddings   post- or pre-norm, ReLU, tied
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from weft.models.sequence_to_sequence import END, PAD, START, Batch, SequenceToSequence
+from weft.parts.attention import Attention
+from weft.parts.positions import sinusoids
+from weft.plans.plan import Plan
+
+Loss = Callable[[Batch], Tensor]  # the mean smoothed cross-entropy of a batch
+LONGEST = 256
+
+
+def shifted(target: Tensor) -> Tensor:
+    return F.pad(target[:, :-1], (1, 0), value=START)
+
+
+def marian(model: SequenceToSequence, plan: Plan) -> nn.Module:
+    from transformers import MarianConfig, MarianMTModel
+
+    side = plan.decoder
+    part = side.mixer if not isinstance(side.mixer, tuple) else side.mixer[0]
+    feed = model.encoder.layers[0].feed.body
+    peer = MarianMTModel(
+        MarianConfig(
+            vocab_size=model.head.words.num_embeddings,
+            d_model=plan.width,
+            encoder_layers=plan.encoder.layers,
+            decoder_layers=plan.decoder.layers,
+            encoder_attention_heads=part.options.get("heads", 8),
+            decoder_attention_heads=part.options.get("heads", 8),
+            encoder_ffn_dim=feed.project.out_features,
+            decoder_ffn_dim=feed.project.out_features,
+            activation_function="relu",
+            dropout=side.dropout,
+            attention_dropout=0.0,
+            activation_dropout=0.0,
+            max_position_embeddings=LONGEST,
+            scale_embedding=True,
+            pad_token_id=PAD,
+            eos_token_id=END,
+            forced_eos_token_id=None,
+            decoder_start_token_id=START,
+            attn_implementation="sdpa",
+        )
+    )
+    with torch.no_grad():
+        peer.model.shared.weight.copy_(model.head.words.weight)
+        peer.final_logits_bias.copy_(model.head.bias[None])
+        for mine, theirs in ((model.encoder, peer.model.encoder), (model.decoder, peer.model.decoder)):
+            theirs.embed_positions.weight.copy_(sinusoids(LONGEST, plan.width))
+            for layer, other in zip(mine.layers, theirs.layers):
+                _marian_attention(layer.mix, other.self_attn, other.self_attn_layer_norm)
+                if mine is model.decoder:
+                    _marian_attention(layer.cross, other.encoder_attn, other.encoder_attn_layer_norm)
+                _copy(layer.feed.body.project, other.fc1)
+                _copy(layer.feed.body.out, other.fc2)
+                _copy(layer.feed.wiring.norm, other.final_layer_norm)
+    return peer
+
+
+def _marian_attention(sublayer: Any, theirs: Any, norm: nn.Module) -> None:
+    body: Attention = sublayer.body
+    parts = zip(body.project.weight.split(body.widths), body.project.bias.split(body.widths))
+    for (weight, bias), linear in zip(parts, (theirs.q_proj, theirs.k_proj, theirs.v_proj)):
+        linear.weight.copy_(weight)
+        linear.bias.copy_(bias)
+    _copy(body.out, theirs.out_proj)
+    _copy(sublayer.wiring.norm, norm)
+
+
+def marian_logits(peer: nn.Module, batch: Batch) -> Tensor:
+    return peer(  # type: ignore[no-any-return]
+        input_ids=batch.source,
+        attention_mask=(batch.source != PAD).long(),
+        decoder_input_ids=shifted(batch.target),
+        use_cache=False,
+    ).logits
+
+
+class TorchTransformer(nn.Module):
+    """torch.nn.Transformer between a tied embedding and the words."""
+
+    def __init__(self, model: SequenceToSequence, plan: Plan):
+        super().__init__()
+        body: Attention = model.decoder.layers[0].mix.body
+        self.words = nn.Embedding(*model.head.words.weight.shape)
+        self.bias = nn.Parameter(torch.zeros(self.words.num_embeddings))
+        self.dropout = nn.Dropout(plan.decoder.dropout)
+        self.register_buffer("table", sinusoids(LONGEST, plan.width))
+        self.body = nn.Transformer(
+            plan.width,
+            body.heads,
+            plan.encoder.layers,
+            plan.decoder.layers,
+            model.encoder.layers[0].feed.body.project.out_features,
+            plan.decoder.dropout,
+            batch_first=True,
+        )
+        self.body.encoder.norm = self.body.decoder.norm = None  # post-norm closes with one already
+        with torch.no_grad():
+            self.words.weight.copy_(model.head.words.weight)
+            self.bias.copy_(model.head.bias)
+            for mine, theirs in ((model.encoder, self.body.encoder), (model.decoder, self.body.decoder)):
+                for layer, other in zip(mine.layers, theirs.layers):
+                    _torch_attention(layer.mix, other.self_attn, other.norm1)
+                    if mine is model.decoder:
+                        _torch_attention(layer.cross, other.multihead_attn, other.norm2)
+                    _copy(layer.feed.body.project, other.linear1)
+                    _copy(layer.feed.body.out, other.linear2)
+                    _copy(layer.feed.wiring.norm, other.norm2 if mine is model.encoder else other.norm3)
+
+    def forward(self, batch: Batch) -> Tensor:
+        future = torch.ones(batch.target.size(1), batch.target.size(1), dtype=torch.bool).triu(1)
+        padding = batch.source == PAD
+        hidden = self.body(
+            self._embedded(batch.source),
+            self._embedded(shifted(batch.target)),
+            tgt_mask=future,
+            src_key_padding_mask=padding,
+            memory_key_padding_mask=padding,
+            tgt_is_causal=True,
+        )
+        return F.linear(hidden, self.words.weight, self.bias)
+
+    def _embedded(self, tokens: Tensor) -> Tensor:
+        scaled = self.words(tokens) * self.words.embedding_dim**0.5
+        return self.dropout(scaled + self.table[: tokens.size(1)])  # type: ignore[no-any-return, index]
+
+
+def _torch_attention(sublayer: Any, theirs: nn.MultiheadAttention, norm: nn.Module) -> None:
+    theirs.in_proj_weight.copy_(sublayer.body.project.weight)
+    theirs.in_proj_bias.copy_(sublayer.body.project.bias)
+    _copy(sublayer.body.out, theirs.out_proj)
+    _copy(sublayer.wiring.norm, norm)
+
+
+def _copy(mine: Any, theirs: Any) -> None:
+    theirs.weight.copy_(mine.weight)
+    theirs.bias.copy_(mine.bias)

@@ -1,0 +1,173 @@
+"""How fast is a training step, beside others who do the same work?
+
+    python -m benchmarks.training                       tiny and base size, five rounds, peak memory
+    python -m benchmarks.training --size tiny --quick --json
+
+Every system trains the same plan from the same weights on the same batches, with Adam, clipping, dropout and label
+smoothing; before it is timed, its loss without dropout has to be weft's. Batches have 4,096 places on their longer
+side, with the lengths of sentences drawn to be like Multi30k's, and a vocabulary of 10,000. Useful work is that of real
+tokens, padding not counted, against plain float32 matrix products timed in the same rounds.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from benchmarks.measure import interleaved, machine, matmul_peak, peak_memory, peak_operations, say
+from benchmarks.peers import TorchTransformer, marian, marian_logits
+from weft.models.sequence_to_sequence import END, PAD, Batch, SequenceToSequence
+from weft.plans.cost import FORWARD_AND_BACK
+from weft.plans.plan import Plan
+from weft.plans.presets import plan
+from weft.text.batches import collate, compose
+
+VOCABULARY, PLACES = 10_000, 4096
+SIZES = {"tiny": "transformer-tiny", "base": "transformer-base"}
+BATCHES = {"tiny": 8, "base": 1}  # in a turn
+Mean = Callable[[Batch], Tensor]
+
+
+def batches_like_multi30k(count: int, seed: int = 1) -> list[Batch]:
+    """Lengths as in Multi30k with 10,000 subwords: about 14 tokens, a target close to its source."""
+    random = np.random.default_rng(seed)
+    source = np.clip(random.lognormal(2.58, 0.30, 20_000), 4, 45).astype(int)
+    target = np.clip(source + random.normal(0, 2.2, len(source)), 4, 45).astype(int)
+    pairs = [tuple([*random.integers(3, VOCABULARY, n - 1), END] for n in lengths) for lengths in zip(source, target)]
+    groups = compose(pairs, PLACES)
+    return [collate([pairs[i] for i in groups[g]]) for g in random.permutation(len(groups))[:count]]
+
+
+def mean_of(logits: Callable[[Batch], Tensor]) -> Mean:
+    """Smoothed cross-entropy as anyone would write it."""
+
+    def loss(batch: Batch) -> Tensor:
+        return F.cross_entropy(
+            logits(batch).flatten(0, 1), batch.target.flatten(), ignore_index=PAD, label_smoothing=0.1
+        )
+
+    return loss
+
+
+def weft_mean(model: SequenceToSequence) -> Mean:
+    def loss(batch: Batch) -> Tensor:
+        found = model(batch)
+        return found.objective / found.count  # type: ignore[no-any-return]
+
+    return loss
+
+
+def systems(recipe: Plan) -> dict[str, tuple[nn.Module, Mean]]:
+    torch.manual_seed(1)
+    model = recipe.build(vocabulary=VOCABULARY)
+    other, torch_own = marian(model, recipe), TorchTransformer(model, recipe)
+    return {
+        "weft": (model, weft_mean(model)),
+        "transformers Marian": (other, mean_of(lambda batch: marian_logits(other, batch))),
+        "torch.nn.Transformer": (torch_own, mean_of(torch_own)),
+    }
+
+
+def check(all_systems: dict[str, tuple[nn.Module, Mean]], batch: Batch) -> dict[str, float]:
+    """How far each system's loss is from weft's, without dropout; stops where it is not the same model."""
+    with torch.no_grad():
+        losses = {name: float(mean(batch)) for name, (model, mean) in all_systems.items() if model.eval()}
+    apart = {name: abs(loss - losses["weft"]) for name, loss in losses.items()}
+    if max(apart.values()) > 1e-4:
+        sys.exit(f"these are not the same models: {losses}")
+    return apart
+
+
+def turn(model: nn.Module, mean: Mean, batches: list[Batch]) -> Callable[[], None]:
+    """Training steps on these batches."""
+    model.train()
+    optimiser = torch.optim.Adam(model.parameters(), 1e-4, betas=(0.9, 0.98), fused=True)
+
+    def steps() -> None:
+        for batch in batches:
+            optimiser.zero_grad()
+            torch.autograd.backward(mean(batch))
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimiser.step()
+
+    return steps
+
+
+def operations(model: SequenceToSequence, batches: list[Batch]) -> int:
+    """Additions and multiplications of matrix products on real tokens, forward and back; attention's own left out."""
+    weights = {
+        name: sum(m.weight.numel() for m in part.modules() if isinstance(m, nn.Linear))
+        for name, part in (("encoder", model.encoder), ("decoder", model.decoder))
+    }
+    # Encoder-decoder attention projects keys and values of the source.
+    keys = sum(layer.cross.body.project.weight[layer.cross.body.widths[0] :].numel() for layer in model.decoder.layers)
+    sources = sum(int((batch.source != PAD).sum()) for batch in batches)
+    targets = sum(int((batch.target != PAD).sum()) for batch in batches)
+    of_source, of_target = weights["encoder"] + keys, weights["decoder"] - keys + model.head.words.weight.numel()
+    return FORWARD_AND_BACK * 2 * (sources * of_source + targets * of_target)
+
+
+def measure(size: str, rounds: int) -> dict[str, object]:
+    recipe = plan(SIZES[size])
+    batches = batches_like_multi30k(BATCHES[size])
+    found = systems(recipe)
+    apart = check(found, batches[0])
+    turns = {name: turn(model, mean, batches) for name, (model, mean) in found.items()}
+    times = interleaved({**turns, "matmul": matmul_peak()}, rounds)
+    peak = peak_operations() / times.pop("matmul").median
+    fastest = min((name for name in times if name != "weft"), key=lambda name: times[name].median)
+    tokens = sum(int((batch.target != PAD).sum()) for batch in batches)
+    return {
+        "size": size,
+        "ratio_to_fastest_peer": round(times[fastest].median / times["weft"].median, 3),
+        "fastest_peer": fastest,
+        "fraction_of_matmul_peak": round(operations(found["weft"][0], batches) / times["weft"].median / peak, 3),
+        "matmul_peak_gflops": round(peak / 1e9),
+        "systems": {
+            name: {**time.plain(), "target_tokens_per_second": round(tokens / time.median), "loss_apart": apart[name]}
+            for name, time in times.items()
+        },
+        "rounds": rounds,
+        "machine": machine(),
+    }
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--size", choices=SIZES, action="append")
+    options.add_argument("--quick", action="store_true", help="three rounds, no peak memory")
+    options.add_argument("--json", action="store_true")
+    options.add_argument("--only", help="one system, some steps: for peak memory")
+    given = options.parse_args()
+    for size in given.size or SIZES:
+        if given.only:
+            model, mean = systems(plan(SIZES[size]))[given.only]
+            turn(model, mean, batches_like_multi30k(3))()
+            continue
+        result = measure(size, 3 if given.quick else 7)
+        if not given.quick:
+            names = list(result["systems"])  # type: ignore[call-overload]
+            memory = {name: peak_memory("benchmarks.training", "--size", size, "--only", name) for name in names}
+            result["peak_memory_mb"] = memory
+        say(result, given.json, table(result))
+
+
+def table(result: dict[str, object]) -> str:
+    rows = [
+        f"transformer-{result['size']}: {result['ratio_to_fastest_peer']} times {result['fastest_peer']}, "
+        f"{result['fraction_of_matmul_peak']:.0%} of {result['matmul_peak_gflops']} GFLOP/s"
+    ]
+    for name, row in result["systems"].items():  # type: ignore[attr-defined]
+        rows.append(
+            f"  {name:24} {row['target_tokens_per_second']:>8,} target tokens/s   {row['median']:.3f} s a turn"
+            f"   ({row['low']:.3f} to {row['high']:.3f})"
+        )
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    main()
