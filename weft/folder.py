@@ -4,7 +4,7 @@ each model that ships with weft.
     plan.yaml            what the model is made of
     tokeniser.json       its subwords
     about.json           its languages
-    model.safetensors    its weights (absent while the first steps of a training run)
+    model.safetensors    its weights (absent while a training is under way)
     checkpoints/         weights on the way, in a run folder
 """
 
@@ -59,6 +59,11 @@ class Folder:
     def checkpoints(self) -> Path:
         return self.path / "checkpoints"
 
+    @property
+    def average(self) -> Path:
+        """The weights of a training that has ended."""
+        return self.path / "model.safetensors"
+
     def plan(self) -> Plan:
         return read_plan_file(self.path / "plan.yaml")
 
@@ -80,8 +85,8 @@ class Folder:
 
     def weights(self) -> Path:
         """The finished model, or the newest checkpoint of a training that has not ended."""
-        if (self.path / "model.safetensors").is_file():
-            return self.path / "model.safetensors"
+        if self.average.is_file():
+            return self.average
         newest = sorted(self.checkpoints.glob("step-*/model.safetensors"))
         if not newest:
             raise WeftError(f"{self.path} has no weights yet: neither model.safetensors nor a checkpoint.")

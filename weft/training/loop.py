@@ -106,8 +106,13 @@ class Trainer:
         if step == 0:
             return "Nothing was learned yet."
         if checkpoint.newest(self.folder.checkpoints) != checkpoint.path_of(self.folder.checkpoints, step):
-            checkpoint.save(self.folder.checkpoints, self.model, self.optimiser, self.progress)
+            self._save()
         return f"Saved at step {step}; --resume goes on from there."
+
+    def _save(self) -> None:
+        checkpoint.save(self.folder.checkpoints, self.model, self.optimiser, self.progress)
+        # Where a finished run goes on, its average is older than this checkpoint: whoever translates takes the newer.
+        self.folder.average.unlink(missing_ok=True)
 
     def _gradient(self, batches: Sequence[Batch]) -> dict[str, float]:
         """The gradient of the mean over all tokens of all batches, clipped. Interrupted, it can be taken anew."""
@@ -163,7 +168,7 @@ class Trainer:
     def _validate(self) -> None:
         scores = self.validate(self.model)
         self.progress.scores[self.progress.step] = scores
-        checkpoint.save(self.folder.checkpoints, self.model, self.optimiser, self.progress)
+        self._save()
         checkpoint.prune(self.folder.checkpoints, set(self._averaged()) | {self._by_goodness()[0]})
         for observer in self.observers:
             observer.validation(self.progress.step, scores)
@@ -185,8 +190,8 @@ class Trainer:
 
     def _finish(self) -> dict[str, float]:
         weights = checkpoint.average(self.folder.checkpoints, self._averaged())
-        save_weights(weights, self.folder.path / "model.safetensors")
-        load_weights(self.model, self.folder.path / "model.safetensors")
+        save_weights(weights, self.folder.average)
+        load_weights(self.model, self.folder.average)
         return self.validate(self.model)
 
 
