@@ -64,11 +64,13 @@ def test_metrics_are_json_lines(tmp_path: Path) -> None:
     folder = tiny_run(tmp_path, steps=20, validate_every=15)
     trainer(folder, [told]).train()
     rows = [json.loads(line) for line in (folder.path / "metrics.jsonl").read_text().splitlines()]
-    assert [(row["step"], "valid" in row) for row in rows] == [(10, False), (15, True), (20, False), (20, True)]
+    assert [(row["step"], "valid" in row) for row in rows] == [
+        *((1, False), (10, False), (15, False), (15, True), (20, False), (20, True))
+    ]
     assert set(rows[0]) == {"step", "objective", "loss", "tokens", "gradient", "rate", "epoch", "seconds"}
-    assert rows[0]["loss"] == pytest.approx(told.steps[10]["loss"], rel=1e-5)
-    assert rows[1]["valid"] == told.validations[15]
-    assert rows[0]["rate"] == 0.01
+    assert rows[1]["loss"] == pytest.approx(told.steps[10]["loss"], rel=1e-5)
+    assert rows[3]["valid"] == told.validations[15]
+    assert rows[1]["rate"] == 0.01
 
 
 def test_a_folder_that_holds_a_training_is_refused(tmp_path: Path) -> None:

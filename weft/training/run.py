@@ -18,7 +18,7 @@ from weft.text.batches import Batches
 from weft.text.corpus import Corpus
 from weft.text.tokeniser import Tokeniser
 from weft.training.loop import Observer, Trainer
-from weft.training.observers import Curves, MetricsFile, TensorBoard
+from weft.training.observers import Curves, MetricsFile, Sparse, TensorBoard
 from weft.training.validation import Validation
 
 Pairs = Iterable[tuple[str, str]]
@@ -119,9 +119,9 @@ def trainer(folder: Folder, observers: Iterable[Observer] = (), device: str = "c
 def recorders(folder: Folder) -> Iterator[Observer]:
     """What a run folder keeps of its training, as far as the packages for it are installed."""
     metrics = folder.path / "metrics.jsonl"
-    yield MetricsFile(metrics)
+    yield Sparse(MetricsFile(metrics))
     if find_spec("tensorboard"):
-        yield TensorBoard(folder.path / "tensorboard")
+        yield Sparse(TensorBoard(folder.path / "tensorboard"))
     if find_spec("matplotlib"):
         yield Curves(metrics, folder.path / "curves.png")
 
