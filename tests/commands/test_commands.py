@@ -219,6 +219,15 @@ def test_a_mistake_is_answered_with_a_sentence(desk: Path, mistake: str) -> None
     assert done.stdout == ""
 
 
+def test_ctrl_c_is_answered_with_a_word(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ctrl_c(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("weft.translator.load", ctrl_c)
+    done = weft("translate", "run", cwd=desk, stdin="red\n")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "weft: stopped.\n")
+
+
 def test_wrong_input_files_are_reported_before_anything_is_written(desk: Path) -> None:
     (desk / "latin.en").write_bytes(b"good\ncaf\xe9\n")
     done = weft("translate", "run", "latin.en", cwd=desk)
