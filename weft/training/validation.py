@@ -23,7 +23,7 @@ class Validation:
         was_training = model.training
         model.eval()
         try:
-            loss = token_loss(model, self.pairs)
+            loss = token_loss([model], self.pairs)
             found = search_all(self.search, [model], [source for source, _ in self.pairs])
         finally:
             model.train(was_training)
