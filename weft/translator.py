@@ -136,8 +136,14 @@ class Translator:
         recorder = Recorder()
         memory = model.encode(filled([source]).to(self.device), recorder)
         model.decode(filled([[START, *ids[:-1]]]).to(self.device), memory, watch=recorder)
-        source_tokens, target_tokens = self.tokeniser.readable(source), self.tokeniser.readable(ids)
-        return Attention(source_tokens, target_tokens, self.tokeniser.decode(ids), **recorder.maps())
+        return Attention(
+            self.folders[0].name,
+            text,
+            self.tokeniser.readable(source),
+            self.tokeniser.readable(ids),
+            self.tokeniser.decode(ids),
+            **recorder.maps(),
+        )
 
 
 def _longest_source(folder: Folder, model: SequenceToSequence) -> int:
