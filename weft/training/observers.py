@@ -102,14 +102,15 @@ class MetricsFile:
 
     def _forget_from(self, row: dict[str, Any]) -> None:
         """What a run wrote after its last checkpoint is written again when it is resumed."""
-        kept = [old for old in _rows(self.file) if _place(old) < _place(row)]
+        kept = [old for old in metrics_rows(self.file) if _place(old) < _place(row)]
         self.file.write_text("".join(json.dumps(old) + "\n" for old in kept), encoding="utf-8")
 
     def close(self) -> None:
         pass
 
 
-def _rows(file: Path) -> Iterator[dict[str, Any]]:
+def metrics_rows(file: Path) -> Iterator[dict[str, Any]]:
+    """What a metrics file holds, line by line."""
     for line in file.read_text(encoding="utf-8").split("\n"):
         with suppress(ValueError):  # half a line, where a run was killed
             yield json.loads(line)
