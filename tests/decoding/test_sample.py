@@ -113,7 +113,16 @@ def test_draws_belong_to_their_sentence_best_first() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"temperature": 0.0}, {"temperature": -1.0}, {"top_k": -1}, {"top_p": 1.5}, {"top_p": -0.1}, {"draws": 0}, {"seed": -1}]
+    "wrong",
+    [
+        {"temperature": 0.0},
+        {"temperature": -1.0},
+        {"top_k": -1},
+        {"top_p": 1.5},
+        {"top_p": -0.1},
+        {"draws": 0},
+        {"seed": -1},
+    ],
 )
 def test_what_cannot_be_drawn_from_is_refused(wrong: dict[str, float]) -> None:
     ((name, value),) = wrong.items()

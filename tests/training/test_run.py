@@ -137,8 +137,8 @@ def test_starting_from_a_model_of_another_shape_is_refused(tmp_path: Path) -> No
     tiny_trainer(base).train()
     wider = tiny_plan(width=16)
     words = refusal(lambda: begin(wider, PAIRS, VALID, tmp_path / "wider", start_from=base))
-    assert words.startswith(f"{base.path / 'model.safetensors'} does not fit the plan, in ")
-    assert "decoder.layers.0.cross.body.out.bias is (8,), and the plan wants (16,)" in words
+    assert words.startswith(f"{base.path} was made with the plan 'transformer-tiny' as it was set then, and ")
+    assert words.endswith(f"Its own plan fits: weft train {base.path} --from {base.path} …")
     assert is_empty(tmp_path / "wider")
 
 

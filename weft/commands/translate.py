@@ -16,7 +16,9 @@ def translate(
     beam: BeamWidth = 5,
     nbest: Annotated[int, typer.Option(min=1, help="Translations a line, best first, with tabs between.")] = 1,
     length_penalty: LengthPenalty = 1.0,
-    sample: Annotated[bool, typer.Option("--sample", help="Draw --nbest times at random instead of searching.")] = False,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Draw --nbest times at random instead of searching.")
+    ] = False,
     temperature: Annotated[float, typer.Option(min=1e-6, help="With --sample: below 1 cautious, above 1 bold.")] = 1.0,
     top_k: Annotated[int, typer.Option(min=0, help="With --sample: only the k likeliest tokens; 0: all.")] = 0,
     top_p: Annotated[float, typer.Option(min=0.0, max=1.0, help="With --sample: this much of the mass.")] = 1.0,
