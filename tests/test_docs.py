@@ -8,6 +8,7 @@ import pytest
 
 from tests.toys import SMALL, write_files
 from weft import commands
+from weft.plans.plan import Training
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -45,6 +46,13 @@ def test_commands_run(
         with pytest.raises(SystemExit) as end:
             commands.run(words[1:])
         assert not end.value.code, f"{line}\n{capsys.readouterr().err}"
+
+
+def test_every_training_option_is_in_the_reference_with_its_default() -> None:
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    table = page.partition("## Training options")[2].partition("\n## ")[0]
+    told = dict(re.findall(r"^\| `(\w+)` \| `(.+?)` \|", table, re.MULTILINE))
+    assert told == {name: str(value) for name, value in vars(Training()).items()}
 
 
 def test_links_lead_somewhere() -> None:

@@ -30,6 +30,7 @@ def test_a_shipped_model_is_found_by_its_name(folder: Folder, monkeypatch: pytes
     (folder.path.parent / "notes").mkdir()
     assert shipped() == ["model"]
     assert Folder.find("model").path == folder.path
+    assert (Folder.find("model").name, Folder.find(folder.path.parent / "model").name) == ("model", "model")
     with pytest.raises(
         WeftError, match=r"there is no model 'modle'\. Did you mean 'model'\? .* can also be a run folder"
     ):
@@ -51,6 +52,11 @@ def test_a_folder_remembers_what_it_is(tmp_path: Path, languages: tuple[str, str
     assert found.plan() == plan
     assert found.tokeniser().pieces.to_str() == tokeniser.pieces.to_str()
     assert found.languages() == languages
+
+
+def test_its_languages_are_named_as_shortly_as_they_can_be(folder: Folder) -> None:
+    folder.describe(folder.plan(), folder.tokeniser(), ("en", "de-DE"))
+    assert folder.languages() == ("en", "de")
 
 
 @pytest.mark.parametrize("about", ["", "{}", "[]", '{"languages": "en-de"}', '{"languages": ["en"]}', None])

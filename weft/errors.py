@@ -9,6 +9,8 @@ Everything else that escapes is a bug of ours and keeps its traceback.
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+FEW = 8  # names that are easier listed than looked up
+
 
 class WeftError(ValueError):
     """A mistake in what was given to weft, said in words that help to mend it."""
@@ -22,13 +24,17 @@ class Interrupted(WeftError):  # noqa: N818 (what happened, not what went wrong)
     exit_code = 130
 
 
-def unknown(kind: str, given: str, known: Iterable[str]) -> str:
-    """One sentence for a name that does not exist: the nearest right one and all that do.
+def unknown(kind: str, given: str, known: Iterable[str], see: str = "") -> str:
+    """One sentence for a name that does not exist: the nearest right one, and all that do. Of more than a few, the
+    nearest ones and the command to `see` all.
 
     >>> unknown("plan", "transfomer-base", ["transformer-base", "transformer-big"])
     "there is no plan 'transfomer-base'. Did you mean 'transformer-base'? Known: transformer-base, transformer-big."
     """
     names = sorted(known)
-    near = get_close_matches(given, names, n=1, cutoff=0.5)
+    near = get_close_matches(given, names, n=4, cutoff=0.5)
     guess = f" Did you mean {near[0]!r}?" if near else ""
+    if see and len(names) > FEW:
+        others = f" Near it: {', '.join(near[1:])}." if near[1:] else ""
+        return f"there is no {kind} {given!r}.{guess}{others} `{see}` lists all."
     return f"there is no {kind} {given!r}.{guess} Known: {', '.join(names)}."

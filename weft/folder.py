@@ -4,11 +4,12 @@ each model that ships with weft.
     plan.yaml            what the model is made of
     tokeniser.json       its subwords
     about.json           its languages
-    model.safetensors    its weights (absent while the first steps of a training run)
+    model.safetensors    its weights (absent while a training is under way)
     checkpoints/         weights on the way, in a run folder
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from weft.errors import WeftError, unknown
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.plans.plan import Plan
 from weft.plans.presets import names, plan, read_plan_file
+from weft.text.languages import Languages, direction_of
 from weft.text.tokeniser import Tokeniser
 
 SHIPPED = Path(__file__).parent / "shipped"
@@ -30,13 +32,21 @@ def shipped() -> list[str]:
     return sorted(folder.name for folder in SHIPPED.glob("*") if (folder / "plan.yaml").exists())
 
 
-def find_plan(name: str) -> Plan:
-    """A plan by the name of a preset, from a YAML file, or the plan of a model."""
-    if name in names() or name.endswith((".yaml", ".yml")):
+def is_plan(name: str) -> bool:
+    """Whether a name means a plan, by a preset or a YAML file, and not a model."""
+    return name in names() or name.endswith((".yaml", ".yml"))
+
+
+def find_plan(name: str, also: Sequence[str] = ()) -> Plan:
+    """A plan by its name, or the plan of a model; `also` are words that whoever asks would have understood."""
+    if is_plan(name):
         return plan(name)
     if name in shipped() or Path(name).exists():
         return Folder.find(name).plan()
-    raise WeftError(unknown("plan or model", name, [*names(), *shipped()]) + " A plan can also be a .yaml file.")
+    raise WeftError(
+        unknown("plan or model", name, [*names(), *shipped(), *also], "weft show plans")
+        + " A plan can also be a .yaml file."
+    )
 
 
 @dataclass(frozen=True)
@@ -56,8 +66,18 @@ class Folder:
         return cls(path)
 
     @property
+    def name(self) -> str:
+        """What `find` finds it by."""
+        return self.path.name if self.path.parent == SHIPPED else str(self.path)
+
+    @property
     def checkpoints(self) -> Path:
         return self.path / "checkpoints"
+
+    @property
+    def average(self) -> Path:
+        """The weights of a training that has ended."""
+        return self.path / "model.safetensors"
 
     def plan(self) -> Plan:
         return read_plan_file(self.path / "plan.yaml")
@@ -65,23 +85,24 @@ class Folder:
     def tokeniser(self) -> Tokeniser:
         return Tokeniser.load(self.path / "tokeniser.json")
 
-    def languages(self) -> tuple[str, str] | None:
+    def languages(self) -> Languages | None:
         try:
             pair = json.loads((self.path / "about.json").read_text(encoding="utf-8"))["languages"]
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return (str(pair[0]), str(pair[1])) if isinstance(pair, list) and len(pair) == 2 else None
 
-    def describe(self, plan: Plan, tokeniser: Tokeniser, languages: tuple[str, str] | None) -> None:
+    def describe(self, plan: Plan, tokeniser: Tokeniser, languages: Languages | None) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
-        (self.path / "about.json").write_text(json.dumps({"languages": languages}), encoding="utf-8")
+        about = {"languages": languages and direction_of(languages)}
+        (self.path / "about.json").write_text(json.dumps(about), encoding="utf-8")
         tokeniser.save(self.path / "tokeniser.json")
         plan.write(self.path / "plan.yaml")  # last: a folder without it is not a model
 
     def weights(self) -> Path:
         """The finished model, or the newest checkpoint of a training that has not ended."""
-        if (self.path / "model.safetensors").is_file():
-            return self.path / "model.safetensors"
+        if self.average.is_file():
+            return self.average
         newest = sorted(self.checkpoints.glob("step-*/model.safetensors"))
         if not newest:
             raise WeftError(f"{self.path} has no weights yet: neither model.safetensors nor a checkpoint.")

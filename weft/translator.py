@@ -63,10 +63,10 @@ class Translator:
         self.limit = min(_longest_source(folder, model) for folder, model in zip(folders, self.models))
 
     def translate(
-        self, texts: Sequence[str], *, beam: int = 5, length_penalty: float = 1.0, split: bool = False
+        self, texts: list[str] | tuple[str, ...], *, beam: int = 5, length_penalty: float = 1.0, split: bool = False
     ) -> list[str]:
         """The best translation of each text. An empty text has an empty one."""
-        if isinstance(texts, str):
+        if isinstance(texts, str):  # type: ignore[unreachable]  # where no type checker has said it
             raise WeftError(f"translate takes a list of texts: translate([{texts!r}]).")
         search = best_first(beam, length_penalty)
         return [found[0].text for found in self.search(texts, search, split=split)]
@@ -118,9 +118,9 @@ class Translator:
         return Translation(self.tokeniser.decode(one.ids), one.score, tokens, one.log_probs, one.finished)
 
     def loss(self, pairs: Sequence[tuple[str, str]]) -> float:
-        """Mean negative log-likelihood of a target token under the (first) model, in nats."""
+        """Mean negative log-likelihood of a target token, in nats; models that vote are one, as in decoding."""
         sources, targets = (self.tokeniser.encode_all([pair[side] for pair in pairs]) for side in (0, 1))
-        return token_loss(self.models[0], list(zip(sources, targets)))
+        return token_loss(self.models, list(zip(sources, targets)))
 
     @torch.inference_mode()
     def attention(self, text: str, target: str | None = None) -> Attention:
@@ -136,8 +136,14 @@ class Translator:
         recorder = Recorder()
         memory = model.encode(filled([source]).to(self.device), recorder)
         model.decode(filled([[START, *ids[:-1]]]).to(self.device), memory, watch=recorder)
-        source_tokens, target_tokens = self.tokeniser.readable(source), self.tokeniser.readable(ids)
-        return Attention(source_tokens, target_tokens, self.tokeniser.decode(ids), **recorder.maps())
+        return Attention(
+            self.folders[0].name,
+            text,
+            self.tokeniser.readable(source),
+            self.tokeniser.readable(ids),
+            self.tokeniser.decode(ids),
+            **recorder.maps(),
+        )
 
 
 def _longest_source(folder: Folder, model: SequenceToSequence) -> int:

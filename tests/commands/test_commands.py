@@ -50,6 +50,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with someone's files and a model trained on them."""
     folder = tmp_path_factory.mktemp("desk")
     write_files(folder)
+    (folder / "test.fr").write_text("rouge\n" * 10)
+    (folder / "more.jsonl").write_text('{"source": "red", "target": "RED"}\n\n{"source": "red", "target": ""}\n')
     toy_run(folder / "run")
     toy_run(folder / "second", seed=2)
     return folder
@@ -87,10 +89,17 @@ def test_options_take_several_words() -> None:
 
 
 def test_train_translate_evaluate_attend(desk: Path) -> None:
-    files = ["--train", "train.en", "train.de", "--valid", "val.en", "val.de"]
+    files = ["--train", "train.en", "train.de", "more.jsonl", "--valid", "val.en", "val.de"]
     done = weft("train", "transformer-tiny", *files, "--out", "new", "--set", *SET, cwd=desk)
     assert done.returncode == 0, done.stderr
     assert "validation loss" in done.stderr
+    counts = [
+        "201 pairs to learn from",
+        "  passed over in more.jsonl: 1 blank",
+        "  pairs left out: 1 with an empty side",
+    ]
+    assert "\n".join([*counts, "10 pairs to validate on\n"]) in done.stderr
+    assert "--languages" not in done.stderr
     for name in ("plan.yaml", "tokeniser.json", "about.json", "model.safetensors", "metrics.jsonl", "curves.png"):
         assert (desk / "new" / name).is_file(), name
     assert json.loads((desk / "new" / "about.json").read_text())["languages"] == ["en", "de"]
@@ -105,6 +114,8 @@ def test_train_translate_evaluate_attend(desk: Path) -> None:
     assert "version:" in scores["chrf"]["signature"]
     assert scores["perplexity"] > 1
     assert scores["sentences"] == 10
+    done = weft("evaluate", "new", "--source", "test.de", "--reference", "test.en", "--json", cwd=desk)
+    assert json.loads(done.stdout)["perplexity"] == scores["perplexity"], "turned to the direction of the model"
 
     done = weft("attend", "new", "red cat", "--png", "cat.png", cwd=desk)
     assert done.returncode == 0, done.stderr
@@ -115,7 +126,7 @@ def test_resume_goes_on_and_a_second_training_is_refused(desk: Path) -> None:
     files = ["--train", "train.en", "train.de", "--valid", "val.en", "val.de"]
     done = weft("train", "transformer-tiny", *files, "--out", "run", "--set", *SET, cwd=desk)
     assert done.returncode == 2
-    assert "run already holds a training. --resume continues it" in done.stderr
+    assert done.stderr.startswith("weft: run already holds a training. --resume continues it")
     done = weft("train", "transformer-tiny", "--out", "run", "--resume", "--set", *SET, "steps=6", cwd=desk)
     assert done.returncode == 0, done.stderr
     assert (desk / "run" / "checkpoints" / "step-00000006").is_dir()
@@ -131,7 +142,7 @@ def test_from_starts_with_the_weights_of_a_model(desk: Path) -> None:
         "train", "transformer-tiny", "--from", "run", *files, "--out", "odd", "--set", *SET, "width=32", cwd=desk
     )
     assert done.returncode == 2
-    assert "does not fit the plan" in done.stderr
+    assert "Its own plan fits: weft train run --from run …" in done.stderr
 
 
 def test_translate_keeps_lines_and_reads_standard_input(desk: Path) -> None:
@@ -171,7 +182,18 @@ def test_show(desk: Path) -> None:
     assert "parameters: 63,119,496" in said
     assert "GFLOP" in said
     assert "encoder self-attention" in said
-    assert "width: 16" in weft("show", "run", cwd=desk).stdout
+    said = weft("show", "run", cwd=desk).stdout
+    assert "width: 16" in said
+    assert "source embedding = target embedding = head words" in said
+    assert "languages: en → de\nnewest validation: step " in said
+    assert "## Limits" in weft("show", "en-de").stdout
+
+
+def test_show_parts() -> None:
+    said = weft("show", "parts", "activation").stdout
+    assert said.startswith("\nfeed_forward.activation (--set feed_forward.activation=NAME)\n")
+    assert "  relu           max(0, x)\n" in said
+    assert weft("show", "parts", "none").stdout.count("\n  none ") == 2, "norm and position"
 
 
 MISTAKES = {
@@ -180,8 +202,31 @@ MISTAKES = {
     "unknown plan": (["train", "transformer-tinny", "--train", "x"], "Did you mean 'transformer-tiny'?"),
     "unknown model": (["translate", "no-such"], "there is no model 'no-such'"),
     "not a model": (["translate", "."], "is not a model folder"),
+    "nothing to list": (["show", "par"], "Did you mean 'parts'?"),
+    "no such part": (["show", "parts", "swigul"], "Did you mean 'swiglu'?"),
     "nothing to show": (["show", "transformer-bas"], "Did you mean 'transformer-base'?"),
     "unknown setting": (["train", "transformer-tiny", "--set", "wirng=pre"], "Did you mean 'wiring'?"),
+    "the plan after the files": (
+        ["train", "--train", "train.en", "train.de", "transformer-tiny"],
+        "the plan goes first: weft train transformer-tiny --train",
+    ),
+    "no plan": (["train", "--train", "train.en"], "the plan goes first: weft train PLAN --train"),
+    "a word too many": (
+        ["train", "transformer-tiny", "--set", "steps=1", "foo"],
+        "one plan is wanted, not 'transformer-tiny' and 'foo'",
+    ),
+    "files of other languages": (
+        ["evaluate", "run", "--source", "test.en", "--reference", "test.fr"],
+        "test.en and test.fr are named as en and fr, but the languages are en-de.",
+    ),
+    "to go on with other languages": (
+        ["train", "run", "--from", "run", "--train", "test.en", "test.fr", "--valid", "val.en", "val.de", "--out", "x"],
+        "but the languages are en-de.",
+    ),
+    "to validate on other languages": (
+        ["train", "dates", "--train", "train.en", "train.de", "--valid", "test.en", "test.fr", "--out", "x"],
+        "but the languages are en-de.",
+    ),
     "no files": (["train", "transformer-tiny"], "training needs --train FILE... and --valid FILE..."),
     "missing file": (["translate", "run", "nowhere.en"], "nowhere.en"),
     "too many of the best": (["translate", "run", "--nbest", "9"], "--nbest 9 needs --beam 9"),
@@ -206,6 +251,10 @@ MISTAKES = {
         ["train", "dates", "--train", "mine.tsv", "--valid", "mine-dev.tsv", "--out", "v", "--set", "vocabulary=9000"],
         "is more than the text supports",
     ),
+    "languages that no one names": (
+        ["train", "dates", "--train", "mine.tsv", "--valid", "mine-dev.tsv", "--out", "v", "--set", "vocabulary=9000"],
+        "the model will not know them: --languages en-de",
+    ),
 }
 
 
@@ -217,6 +266,15 @@ def test_a_mistake_is_answered_with_a_sentence(desk: Path, mistake: str) -> None
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_ctrl_c_is_answered_with_a_word(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ctrl_c(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("weft.translator.load", ctrl_c)
+    done = weft("translate", "run", cwd=desk, stdin="red\n")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "weft: stopped.\n")
 
 
 def test_wrong_input_files_are_reported_before_anything_is_written(desk: Path) -> None:

@@ -82,6 +82,21 @@ def test_the_same_seed_gives_the_same_draws() -> None:
     assert draws(1) != draws(2)
 
 
+def test_what_is_drawn_for_a_sentence_does_not_hang_on_its_neighbours() -> None:
+    sample, batch = Sample(draws=3), sources(2, 7, 4)
+    together = sample([one_table(TRAP)], batch)
+    turned = sample([one_table(TRAP)], batch.flip(0))
+    alone = [sample([one_table(TRAP)], batch[i : i + 1, :length])[0] for i, length in enumerate((2, 7, 4))]
+    for found in (turned[::-1], alone):
+        assert [[h.ids for h in some] for some in found] == [[h.ids for h in some] for some in together]
+
+
+def test_sentences_and_draws_differ() -> None:
+    found = Sample(draws=8)([one_table(TRAP)], sources(3, 4))
+    assert len({h.ids for h in found[0]}) > 1
+    assert {h.ids for h in found[0]} != {h.ids for h in found[1]}
+
+
 def test_the_generator_of_everyone_else_is_left_alone() -> None:
     before = torch.get_rng_state()
     Sample(draws=5)([one_table(TRAP)], sources(2))
@@ -98,7 +113,16 @@ def test_draws_belong_to_their_sentence_best_first() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"temperature": 0.0}, {"temperature": -1.0}, {"top_k": -1}, {"top_p": 1.5}, {"top_p": -0.1}, {"draws": 0}]
+    "wrong",
+    [
+        {"temperature": 0.0},
+        {"temperature": -1.0},
+        {"top_k": -1},
+        {"top_p": 1.5},
+        {"top_p": -0.1},
+        {"draws": 0},
+        {"seed": -1},
+    ],
 )
 def test_what_cannot_be_drawn_from_is_refused(wrong: dict[str, float]) -> None:
     ((name, value),) = wrong.items()

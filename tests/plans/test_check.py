@@ -10,7 +10,7 @@ PLAN = Plan().with_settings({"width": 8, "vocabulary": 260})
 
 
 def wrong(*settings: str) -> list[str]:
-    return list(problems(PLAN.with_settings(settings)))
+    return problems(PLAN.with_settings(settings))
 
 
 def test_nothing_wrong() -> None:
@@ -47,7 +47,7 @@ def test_nothing_wrong() -> None:
 )
 def test_an_unknown_part_in_any_slot(setting: str, sentence: str) -> None:
     (found,) = wrong(setting)
-    assert found.startswith(sentence + " Known: ")
+    assert found.startswith((sentence + " Known: ", sentence + " Near it: ", sentence + " `weft show parts`"))
 
 
 def test_an_unknown_part_in_a_list() -> None:
@@ -189,9 +189,7 @@ def test_heads_that_do_not_divide_the_width() -> None:
 
 def test_the_default_number_of_heads_that_does_not_divide_the_width() -> None:
     assert [line.split(";")[0] for line in wrong("width=12")] == [
-        "encoder.mixer.heads: 8 heads do not divide a width of 12",
-        "decoder.mixer.heads: 8 heads do not divide a width of 12",
-        "decoder.cross.heads: 8 heads do not divide a width of 12",
+        "encoder.mixer.heads, decoder.mixer.heads, decoder.cross.heads: 8 heads do not divide a width of 12"
     ]
 
 
@@ -238,13 +236,15 @@ def test_several_problems_in_one_report() -> None:
     first, *lines = str(error.value).splitlines()
     assert first == "plan 'mine' cannot be built:"
     assert [line.split(": ")[0] for line in lines] == [
-        "  encoder.norm",
-        "  decoder.norm",
-        "  encoder.dropout",
-        "  decoder.dropout",
-        "  encoder.mixer.heads",
-        "  decoder.mixer.heads",
+        "  encoder.norm, decoder.norm",
+        "  encoder.dropout, decoder.dropout",
+        "  encoder.mixer.heads, decoder.mixer.heads",
     ]
+
+
+def test_the_same_mistake_in_a_list_of_parts_is_said_once() -> None:
+    (found,) = wrong("encoder.norm=[layr, layer, layr]")
+    assert found.startswith("encoder.norm: there is no norm 'layr'.")
 
 
 def test_what_is_built_is_checked() -> None:

@@ -17,7 +17,13 @@ def test_every_parameter_is_counted_once() -> None:
     counts = parameters_by_part(model)
     assert counts.total() == sum(p.numel() for p in model.parameters())
     assert counts["encoder feed-forward"] == 4 * (128 * 256 + 256 + 256 * 128 + 128)
-    assert counts["source embedding"] == 10_000 * 128
+    assert counts["source embedding = target embedding = head words"] == 10_000 * 128
+    assert counts["head bias"] == 10_000
+
+
+def test_what_is_not_shared_is_counted_apart() -> None:
+    counts = parameters_by_part(outline(plan("transformer-tiny").with_settings(["sharing=separate", "head=linear"])))
+    assert {counts[part] for part in ("source embedding", "target embedding", "head words")} == {10_000 * 128}
 
 
 @pytest.mark.parametrize("feed_forward", ["mlp", "swiglu"])

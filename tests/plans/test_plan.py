@@ -145,11 +145,15 @@ def test_an_empty_value_is_the_empty_string() -> None:
 
 
 def test_an_unknown_setting() -> None:
-    assert refusal(["drpout=0.1"]).startswith("there is no setting 'drpout'. Did you mean 'dropout'? Known: about, ")
+    assert refusal(["drpout=0.1"]) == (
+        "there is no setting 'drpout'. Did you mean 'dropout'? Near it: bpe_dropout, about. `weft show PLAN` lists all."
+    )
 
 
 def test_an_unknown_section() -> None:
-    assert refusal(["encodr.layers=3"]).startswith("there is no setting 'encodr'. Did you mean 'encoder'? Known: ")
+    assert refusal(["encodr.layers=3"]).startswith(
+        "there is no setting 'encodr'. Did you mean 'encoder'? Near it: decoder, "
+    )
 
 
 def test_an_unknown_setting_of_a_section() -> None:
@@ -275,3 +279,12 @@ def test_settings_and_parts_that_do_not_exist_are_in_one_report() -> None:
     assert "Did you mean 'wiring'?" in said
     assert "Did you mean 'heads'?" in said
     assert "Did you mean 'swiglu'?" in said
+
+
+def test_numbers_out_of_range_are_in_the_same_report() -> None:
+    with pytest.raises(WeftError) as error:
+        Plan().with_settings(["wirng=pre", "dropout=2", "steps=0"])
+    assert [line.split(": ")[0] for line in str(error.value).splitlines()[1:]] == [
+        "encoder.dropout, decoder.dropout",
+        "training.steps",
+    ]

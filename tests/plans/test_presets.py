@@ -30,7 +30,7 @@ def test_presets_by_name() -> None:
 
 def test_an_unknown_preset() -> None:
     sentence = refusal("transfomer-base")
-    assert sentence.startswith("there is no plan 'transfomer-base'. Did you mean 'transformer-base'? Known: ")
+    assert sentence.startswith("there is no plan 'transfomer-base'. Did you mean 'transformer-base'? Near it: ")
     assert sentence.endswith(" A plan can also be a .yaml file.")
 
 
@@ -74,7 +74,9 @@ def test_yml_is_yaml(tmp_path: Path) -> None:
 
 
 def test_a_plan_from_a_file_is_checked(tmp_path: Path) -> None:
-    assert refusal(written(tmp_path, "norm: layr")).startswith("plan 'mine' cannot be built:\n  encoder.norm: ")
+    assert refusal(written(tmp_path, "norm: layr")).startswith(
+        "plan 'mine' cannot be built:\n  encoder.norm, decoder.norm: "
+    )
 
 
 def test_a_written_plan_is_read_as_it_was(tmp_path: Path) -> None:

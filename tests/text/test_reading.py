@@ -284,7 +284,7 @@ def test_jsonl_with_source_and_target(write: Write) -> None:
     pairs = read_pairs([write("a.jsonl", '{"source": "a\\nb", "target": "\\u00e4"}\n\n')])
     assert pairs.languages is None
     assert list(pairs) == [("a\nb", "ä")]
-    assert pairs.passed_over == {"blank lines": 1}
+    assert pairs.passed_over == {"a.jsonl": {"blank": 1}}
 
 
 def test_jsonl_with_languages(write: Write) -> None:
@@ -334,9 +334,9 @@ def test_tmx(write: Write, data: bytes) -> None:
     pairs = read_pairs([write("a.tmx", data)])
     assert pairs.languages == ("en-US", "DE-de")
     assert list(pairs) == [("The red hat", "Der rote Hut"), (" two\nlines ", "zwei")]
-    assert pairs.passed_over == {"untranslated": 2, "other languages": 1, "further variants": 1}
+    assert pairs.passed_over == {"a.tmx": {"untranslated": 2, "in other languages": 1, "further variants": 1}}
     assert list(pairs), "a second time"
-    assert pairs.passed_over == {"untranslated": 2, "other languages": 1, "further variants": 1}
+    assert pairs.passed_over == {"a.tmx": {"untranslated": 2, "in other languages": 1, "further variants": 1}}
 
 
 def test_tmx_in_chosen_languages(write: Write) -> None:
@@ -406,7 +406,7 @@ def test_xliff_1(write: Write) -> None:
     pairs = read_pairs([write("a.xlf", XLIFF_1)])
     assert pairs.languages == ("en-GB", "de")
     assert list(pairs) == [("The red hat", "Der rote Hut")]
-    assert pairs.passed_over == {"untranslated": 2, "other languages": 1}
+    assert pairs.passed_over == {"a.xlf": {"untranslated": 2, "in other languages": 1}}
     assert list(read_pairs(["a.xlf"], languages="fr-en")) == [("un", "one")]
 
 
@@ -414,7 +414,7 @@ def test_xliff_2(write: Write) -> None:
     pairs = read_pairs([write("a.xliff", XLIFF_2)])
     assert pairs.languages == ("en", "de")
     assert list(pairs) == [("The red hat", "Der rote Hut")]
-    assert pairs.passed_over == {"untranslated": 1}
+    assert pairs.passed_over == {"a.xliff": {"untranslated": 1}}
     assert list(read_pairs(["a.xliff"], languages="de-en")) == [("Der rote Hut", "The red hat")]
 
 
@@ -465,7 +465,7 @@ def test_po(write: Write, name: str) -> None:
     pairs = read_pairs([write(name, PO)])
     assert pairs.languages == ("en", "de")
     assert list(pairs) == PO_PAIRS
-    assert pairs.passed_over == {"fuzzy": 1, "untranslated": 1, "obsolete": 1}
+    assert pairs.passed_over == {name: {"fuzzy": 1, "untranslated": 1, "obsolete": 1}}
 
 
 def test_po_in_chosen_languages(write: Write) -> None:
@@ -495,7 +495,7 @@ def test_broken_po_is_reported_with_its_line(write: Write) -> None:
 def test_a_file_without_any_translation_is_no_error(write: Write) -> None:
     pairs = read_pairs([write("a.po", 'msgid "Save"\nmsgstr ""\n')])
     assert list(pairs) == []
-    assert pairs.passed_over == {"untranslated": 1}
+    assert pairs.passed_over == {"a.po": {"untranslated": 1}}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from weft.training.observers import Bar, Curves, MetricsFile, TensorBoard
+from tests.training.tiny import Told
+from weft.training.observers import Bar, Curves, MetricsFile, Sparse, TensorBoard
 
 STEP = {"objective": 2.0, "loss": 1.23456789, "tokens": 1234567, "rate": 1.5e-7, "gradient": 0.5}
 SCORES = {"loss": 1.5, "perplexity": 4.5, "bleu": 12.0}
@@ -23,16 +24,22 @@ def places(file: Path) -> list[tuple[object, str]]:
 
 
 def test_metrics_keep_six_digits(tmp_path: Path) -> None:
-    MetricsFile(tmp_path / "m", every=1).step(1, STEP)
+    MetricsFile(tmp_path / "m").step(1, STEP)
     (row,) = rows(tmp_path / "m")
     assert (row["loss"], row["tokens"], row["rate"]) == (1.23457, 1234567, 1.5e-7)
 
 
-def test_every_tenth_step_is_kept(tmp_path: Path) -> None:
-    metrics = MetricsFile(tmp_path / "m")
+def test_the_first_step_every_tenth_and_the_last_before_a_validation_are_kept() -> None:
+    told = Told()
+    sparse = Sparse(told)
     for step in range(1, 31):
-        metrics.step(step, STEP)
-    assert [row["step"] for row in rows(tmp_path / "m")] == [10, 20, 30]
+        sparse.step(step, STEP)
+        if step in (14, 20):
+            sparse.validation(step, SCORES)
+    sparse.close()
+    assert list(told.steps) == [1, 10, 14, 20, 30]
+    assert list(told.validations) == [14, 20]
+    assert told.is_closed
 
 
 def test_a_resumed_run_forgets_what_came_after_its_checkpoint(tmp_path: Path) -> None:
@@ -60,7 +67,6 @@ def test_tensorboard_has_the_same_numbers(tmp_path: Path) -> None:
 
     board = TensorBoard(tmp_path)
     board.step(10, STEP)
-    board.step(11, STEP)
     board.validation(15, SCORES)
     board.close()
     events = EventAccumulator(str(tmp_path)).Reload()

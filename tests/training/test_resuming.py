@@ -16,6 +16,7 @@ from weft.errors import Interrupted, WeftError
 from weft.folder import Folder, read_weights
 from weft.training import checkpoint
 from weft.training.loop import Trainer
+from weft.training.run import resumed as longer
 from weft.training.run import trainer
 
 SETTINGS: dict[str, Any] = {"steps": 8, "validate_every": 3, "dropout": 0.2, "bpe_dropout": 0.2, "accumulate": 2}
@@ -141,7 +142,10 @@ def test_metrics_have_each_step_once(folder: Folder) -> None:
     job.resume()
     job.train()
     rows = [json.loads(line) for line in (folder.path / "metrics.jsonl").read_text().splitlines()]
-    assert [row["step"] for row in rows] == [3, 6, 8]
+    assert [(row["step"], "valid" in row) for row in rows] == [
+        (1, False),
+        *((step, is_valid) for step in (3, 6, 8) for is_valid in (False, True)),
+    ]
 
 
 def test_a_training_that_has_ended_ends_again(folder: Folder) -> None:
@@ -153,6 +157,20 @@ def test_a_training_that_has_ended_ends_again(folder: Folder) -> None:
     job.train()
     assert told.steps == {}
     assert (folder.path / "model.safetensors").read_bytes() == before
+
+
+def test_a_finished_run_that_goes_on_is_used_at_its_newest(folder: Folder) -> None:
+    """The old average stays until there is a newer checkpoint, and is not in its way from then on."""
+    tiny_trainer(folder).train()
+    longer(folder, "transformer-tiny", ["steps=12"])
+    job = tiny_trainer(folder, Told(KeyboardInterrupt(), at=10))
+    job.resume()
+    assert folder.weights() == folder.average
+    with pytest.raises(Interrupted):
+        job.train()
+    assert are_equal(read_weights(folder.weights()), weights_of(job.model))
+    assert resumed(folder).progress.step == 12
+    assert folder.weights() == folder.average
 
 
 def test_ctrl_c_before_the_first_step(folder: Folder) -> None:

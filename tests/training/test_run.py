@@ -64,11 +64,13 @@ def test_metrics_are_json_lines(tmp_path: Path) -> None:
     folder = tiny_run(tmp_path, steps=20, validate_every=15)
     trainer(folder, [told]).train()
     rows = [json.loads(line) for line in (folder.path / "metrics.jsonl").read_text().splitlines()]
-    assert [(row["step"], "valid" in row) for row in rows] == [(10, False), (15, True), (20, False), (20, True)]
+    assert [(row["step"], "valid" in row) for row in rows] == [
+        *((1, False), (10, False), (15, False), (15, True), (20, False), (20, True))
+    ]
     assert set(rows[0]) == {"step", "objective", "loss", "tokens", "gradient", "rate", "epoch", "seconds"}
-    assert rows[0]["loss"] == pytest.approx(told.steps[10]["loss"], rel=1e-5)
-    assert rows[1]["valid"] == told.validations[15]
-    assert rows[0]["rate"] == 0.01
+    assert rows[1]["loss"] == pytest.approx(told.steps[10]["loss"], rel=1e-5)
+    assert rows[3]["valid"] == told.validations[15]
+    assert rows[1]["rate"] == 0.01
 
 
 def test_a_folder_that_holds_a_training_is_refused(tmp_path: Path) -> None:
@@ -135,8 +137,8 @@ def test_starting_from_a_model_of_another_shape_is_refused(tmp_path: Path) -> No
     tiny_trainer(base).train()
     wider = tiny_plan(width=16)
     words = refusal(lambda: begin(wider, PAIRS, VALID, tmp_path / "wider", start_from=base))
-    assert words.startswith(f"{base.path / 'model.safetensors'} does not fit the plan, in ")
-    assert "decoder.layers.0.cross.body.out.bias is (8,), and the plan wants (16,)" in words
+    assert words.startswith(f"{base.path} was made with the plan 'transformer-tiny' as it was set then, and ")
+    assert words.endswith(f"Its own plan fits: weft train {base.path} --from {base.path} …")
     assert is_empty(tmp_path / "wider")
 
 

@@ -10,15 +10,29 @@ from weft.viewing.pictures import draw_alignment, label
 
 
 def test_labels_show_words_continuations_and_the_end() -> None:
-    assert [label(token) for token in ("·cat", "s", ".", "∎", "·", "·$5")] == ["cat", "-s", ".", "(end)", "·", r"\$5"]
+    assert [label(token) for token in ("·cat", "s", ".", "∎", "·", "·$5")] == [
+        *("cat", "-s", ".", "(end)", "(space)", r"\$5")
+    ]
 
 
 def test_a_longer_sentence_has_a_larger_picture(tmp_path: Path) -> None:
     for name, n in (("short", 4), ("long", 30)):
-        draw_alignment([[1 / n] * n] * n, ["·word"] * n, ["·Wort"] * n, "all layers", tmp_path / f"{name}.png")
+        file = tmp_path / f"{name}.png"
+        draw_alignment([[1 / n] * n] * n, ["·word"] * n, ["·Wort"] * n, "word " * n, "a model", file)
     with Image.open(tmp_path / "short.png") as short, Image.open(tmp_path / "long.png") as long:
         assert long.width > short.width
         assert long.height > short.height
+
+
+def test_the_same_weight_has_the_same_colour_in_every_picture(tmp_path: Path) -> None:
+    """Whatever the largest weight of the picture is: the middle of the first cell."""
+    colours = []
+    for rest in (0.2, 0.8):
+        file = tmp_path / f"{rest}.png"
+        draw_alignment([[0.2, rest], [rest, 0.2]], ["·a", "·b"], ["·c", "·d"], "a b", "a model", file)
+        with Image.open(file) as picture:
+            colours.append({colour for _, colour in picture.convert("RGB").getcolors(2**24)})
+    assert (208, 225, 242) in colours[0] & colours[1]
 
 
 def test_curves_are_drawn_from_a_metrics_file(tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
 """The `weft` command: one file a verb, and the one place where an error becomes a sentence and an exit code."""
 
 import errno
+import functools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import Any
 
 import typer
 
@@ -21,8 +23,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _stoppable(verb: Callable[..., None]) -> Callable[..., None]:
+    """Ctrl-C is told before typer hears of it, which would end without a word."""
+
+    @functools.wraps(verb)
+    def stoppable(*arguments: Any, **options: Any) -> None:
+        try:
+            verb(*arguments, **options)
+        except KeyboardInterrupt:
+            fail("stopped.", 130)
+
+    return stoppable
+
+
 for verb in VERBS:
-    app.command(verb)(getattr(import_module(f"weft.commands.{verb}"), verb))
+    app.command(verb)(_stoppable(getattr(import_module(f"weft.commands.{verb}"), verb)))
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
@@ -32,8 +49,6 @@ def run(arguments: Sequence[str] | None = None) -> None:
         app(spread(sys.argv[1:] if arguments is None else arguments), prog_name="weft")
     except WeftError as error:
         fail(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        fail("stopped.", 130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read us has gone: nothing to say
         sys.exit(141)

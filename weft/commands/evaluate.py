@@ -18,7 +18,7 @@ def evaluate(
     beam: BeamWidth = 5,
     length_penalty: LengthPenalty = 1.0,
     columns: Annotated[str | None, typer.Option(help="Columns of TSV files, such as 1,2.")] = None,
-    languages: Annotated[str | None, typer.Option(help="Direction, such as en-de.")] = None,
+    languages: Annotated[str | None, typer.Option(help="Direction, such as en-de; the model's own by default.")] = None,
     output: Annotated[Path | None, typer.Option(help="Write the translations here.")] = None,
     as_json: Json = False,
     device: Device = "cpu",
@@ -36,7 +36,7 @@ def evaluate(
 
     files = [source] if reference is None else [source, reference]
     translator = load(model, device)
-    pairs = list(read_pairs(files, columns=columns, languages=languages))
+    pairs = list(read_pairs(files, columns=columns, languages=languages or translator.languages))
     found = report(translator, pairs, best_first(beam, length_penalty), lowercase=lowercase, tokenize=tokenize)
     if output is not None:
         output.write_text("".join(f"{one_line(line)}\n" for line in found.translations), encoding="utf-8", newline="\n")

@@ -1,24 +1,36 @@
-"""weft show [plans | parts | MODEL or PLAN]"""
+"""weft show [plans | parts [NAME] | MODEL or PLAN]"""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from weft.folder import Folder
+
+LISTS = ("plans", "parts")
 
 
 def show(
     what: Annotated[str | None, typer.Argument(help="plans, parts, a plan or a model.")] = None,
+    name: Annotated[str | None, typer.Argument(help="With parts: one slot, or one part.")] = None,
 ) -> None:
-    """List plans and parts, or print one plan with its parameters and the cost of a step.
+    """List plans and parts, or print one plan with its parameters and the cost of a step, or a model with its card.
 
     weft show plans
 
+    weft show parts feed_forward
+
     weft show transformer-base
     """
+    from weft.errors import WeftError
+
+    if name is not None and what != "parts":
+        raise WeftError(f"only parts are shown by name, as in weft show parts {name}; one thing at a time otherwise.")
     if what in (None, "plans"):
         _plans()
     if what in (None, "parts"):
-        _parts()
-    if what not in (None, "plans", "parts"):
+        _parts(name)
+    if what not in (None, *LISTS):
         _one(str(what))
 
 
@@ -33,38 +45,64 @@ def _plans() -> None:
         print(f"  {name:22} {_millions(sum(p.numel() for p in outline(found).parameters())):>7}  {found.about}")
     print("\nmodels (weft translate MODEL …)")
     for name in shipped():
-        languages = Folder.find(name).languages()
-        print(f"  {name:22} {' → '.join(languages or ())}")
+        print(f"  {name:22} {_direction(Folder.find(name))}")
 
 
-def _parts() -> None:
+def _parts(wanted: str | None) -> None:
+    from weft.errors import WeftError, unknown
     from weft.plans.catalogues import ALL
 
+    inner = {part: f"{outer.slot}.{option}" for outer in ALL for option, part in outer.inner.items()}
+    known = {name for catalogue in ALL for name in (catalogue.slot, *catalogue)}
+    if wanted is not None and wanted not in known:
+        raise WeftError(unknown("slot or part", wanted, known, "weft show parts"))
     for catalogue in ALL:
-        print(f"\n{catalogue.slot} (--set {catalogue.slot}=NAME)")
-        for name in catalogue:
+        slot = inner.get(catalogue, catalogue.slot)
+        names = [name for name in catalogue if wanted in (None, catalogue.slot, name)]
+        if names:
+            print(f"\n{slot} (--set {slot}=NAME)")
+        for name in names:
             options = ", ".join(catalogue.options(name))
             print(f"  {name:14} {catalogue.about(name)}" + (f"   [{options}]" if options else ""))
 
 
 def _one(name: str) -> None:
-    import yaml
-
-    from weft.folder import find_plan
+    from weft.folder import Folder, find_plan, is_plan
     from weft.plans.cost import outline, parameters_by_part, step_cost
+    from weft.plans.notation import write_yaml
 
-    found = find_plan(name)
-    print(yaml.safe_dump(found.plain(), sort_keys=False, allow_unicode=True))
+    found = find_plan(name, also=LISTS)
+    print(write_yaml(found.plain()))
     counts = parameters_by_part(outline(found))
     total = sum(counts.values())
     print(f"parameters: {total:,}")
     for part, count in counts.items():
-        print(f"  {part:34} {count:>12,}  {count / total:5.1%}")
+        print(f"  {part:50} {count:>12,}  {count / total:5.1%}")
     cost = step_cost(found)
     print(
         f"\na step: {cost.tokens:,} tokens on each side, {cost.operations / 1e9:,.0f} GFLOP forward and back "
         f"(sentences of {cost.length} tokens)"
     )
+    if not is_plan(name):
+        _model(Folder.find(name))
+
+
+def _model(folder: "Folder") -> None:
+    """What a folder tells beside its plan: languages, the newest scores of a run, the card of a shipped model."""
+    from weft.training.observers import metrics_rows
+
+    print(f"\nlanguages: {_direction(folder)}")
+    metrics, card = folder.path / "metrics.jsonl", folder.path / "README.md"
+    validations = [row for row in metrics_rows(metrics) if "valid" in row] if metrics.is_file() else []
+    for row in validations[-1:]:
+        scores = ", ".join(f"{name} {value:.2f}" for name, value in row["valid"].items())
+        print(f"newest validation: step {row['step']}, {scores}")
+    if card.is_file():
+        print(f"\n{card.read_text(encoding='utf-8')}", end="")
+
+
+def _direction(folder: "Folder") -> str:
+    return " → ".join(folder.languages() or ("unknown",))
 
 
 def _millions(count: int) -> str:

@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
 
 def train(
-    plan: Annotated[str, typer.Argument(help="A preset (see `weft show plans`), a .yaml file, or a model's folder.")],
+    plan: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PLAN", help="A preset (see `weft show plans`), a .yaml file, or a model."),
+    ] = None,
     train: Annotated[list[Path] | None, typer.Option(help="Pairs to learn from: one file or several.")] = None,
     valid: Annotated[list[Path] | None, typer.Option(help="Pairs to validate on.")] = None,
     out: Annotated[Path, typer.Option(help="The run folder.")] = Path("run"),
@@ -39,26 +42,30 @@ def train(
     from weft.text.corpus import Corpus
     from weft.text.reading import read_pairs
     from weft.training.observers import Bar
-    from weft.training.run import begin, resumed, trainer
+    from weft.training.run import begin, check_beginning, resumed, trainer
     from weft.training.workers import hire, join
 
-    chosen = find_plan(plan).with_settings(settings or [])
+    chosen = find_plan(_only(plan or [], [*(train or []), *(valid or [])])).with_settings(settings or [])
     if resume and (train or valid or start_from or languages or columns):
         raise WeftError(
             "--resume goes on with what the run began with: leave out --train, --valid, --from and the like."
         )
-    if not resume and not (train and valid):
-        raise WeftError("training needs --train FILE... and --valid FILE...")
-
     with hire(workers), join(device) as team:
         console = Console(stderr=True, highlight=False, soft_wrap=True, quiet=not team.is_first)
-        if team.is_first and resume:
+        if resume and team.is_first:
             resumed(Folder.find(out), chosen.name, settings or [])
         elif team.is_first:
-            pairs, held_out = (
-                read_pairs(files or (), languages=languages, columns=columns) for files in (train, valid)
-            )
+            if not train or not valid:
+                raise WeftError("training needs --train FILE... and --valid FILE...")
+            check_beginning(chosen, out)
             base = Folder.find(start_from) if start_from else None
+            own = base.languages() if base else None
+            pairs = read_pairs(train, languages=languages or own, columns=columns)
+            held_out = read_pairs(valid, languages=pairs.languages, columns=columns)
+            if pairs.languages is None:
+                console.print(
+                    "these files do not name their languages, and the model will not know them: --languages en-de"
+                )
             console.print("reading, learning subwords …")
             begin(chosen, pairs, held_out, out, pairs.languages, base)
             for purpose, name, files in (("learn from", "train", pairs), ("validate on", "valid", held_out)):
@@ -76,7 +83,29 @@ def train(
         )
 
 
-def _told(corpus: "Corpus", purpose: str, passed_over: dict[str, int]) -> str:
+def _only(words: list[str], files: list[Path]) -> str:
+    """The plan, if it is the only word that belongs to no option."""
+    from weft.errors import WeftError
+    from weft.plans.presets import names
+
+    if len(words) > 1:
+        raise WeftError(
+            f"one plan is wanted, not {' and '.join(map(repr, words))}: files go after --train and --valid, "
+            "settings as key=value after --set."
+        )
+    if not words:
+        swallowed = next((str(file) for file in files if str(file) in names()), "PLAN")
+        raise WeftError(f"the plan goes first: weft train {swallowed} --train FILE... (`weft show plans` lists them)")
+    return words[0]
+
+
+def _told(corpus: "Corpus", purpose: str, passed_over: dict[str, dict[str, int]]) -> str:
     """How many pairs there are, and what became of the rest: nothing is left out in silence."""
-    lost = [f"{count:,} {why}" for counts in (passed_over, corpus.left_out) for why, count in counts.items()]
-    return f"{len(corpus):,} pairs to {purpose}" + (f"; left out: {', '.join(lost)}" if lost else "")
+    lines = [f"{len(corpus):,} pairs to {purpose}"]
+    lines += [f"  passed over in {file}: {_counted(entries)}" for file, entries in passed_over.items()]
+    lines += [f"  pairs left out: {_counted(corpus.left_out)}"] if corpus.left_out else []
+    return "\n".join(lines)
+
+
+def _counted(reasons: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {why}" for why, count in reasons.items())

@@ -14,13 +14,15 @@ def translate(
     model: Model,
     file: File = None,
     beam: BeamWidth = 5,
-    nbest: Annotated[int, typer.Option(min=1, help="Translations a line, best first, separated by tabs.")] = 1,
+    nbest: Annotated[int, typer.Option(min=1, help="Translations a line, best first, with tabs between.")] = 1,
     length_penalty: LengthPenalty = 1.0,
-    sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of searching.")] = False,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Draw --nbest times at random instead of searching.")
+    ] = False,
     temperature: Annotated[float, typer.Option(min=1e-6, help="With --sample: below 1 cautious, above 1 bold.")] = 1.0,
     top_k: Annotated[int, typer.Option(min=0, help="With --sample: only the k likeliest tokens; 0: all.")] = 0,
     top_p: Annotated[float, typer.Option(min=0.0, max=1.0, help="With --sample: this much of the mass.")] = 1.0,
-    seed: Annotated[int, typer.Option(help="With --sample.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="With --sample.")] = 1,
     split: Annotated[bool, typer.Option("--split", help="Split every line into sentences first.")] = False,
     too_long: Annotated[str, typer.Option(help="A line longer than the model allows: split it, or error.")] = "split",
     as_json: Json = False,

@@ -11,8 +11,8 @@ from weft.decoding.run import DecoderRun
 from weft.models.sequence_to_sequence import END, START, SequenceToSequence
 from weft.parts.call import Watch
 
-# (run, the last token of each row) → the next one of each row and its log-probability, (R) each
-Choose = Callable[[DecoderRun, Tensor], tuple[Tensor, Tensor]]
+# (run, the last token of each row, the sentence of each row) → the next tokens and their log-probabilities, (R) each
+Choose = Callable[[DecoderRun, Tensor, list[int]], tuple[Tensor, Tensor]]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Greedy:
         return [[found] for found in follow(models, source, _likeliest, self.length_penalty, watch)]
 
 
-def _likeliest(run: DecoderRun, tokens: Tensor) -> tuple[Tensor, Tensor]:
+def _likeliest(run: DecoderRun, tokens: Tensor, sentences: list[int]) -> tuple[Tensor, Tensor]:
     log_probs, ids = run.best(tokens, 1)
     return ids[:, 0], log_probs[:, 0]
 
@@ -47,7 +47,7 @@ def follow(
     active = list(range(len(limits)))  # the sentence of each row
     tokens = torch.full((len(active),), START, device=source.device)
     while active:
-        tokens, chosen = choose(run, tokens)
+        tokens, chosen = choose(run, tokens, active)
         for row, (sentence, token, log_prob) in enumerate(zip(active, tokens.tolist(), chosen.tolist())):
             ids[sentence].append(token)
             log_probs[sentence].append(log_prob)

@@ -1,16 +1,21 @@
-"""Sampling: each token drawn from the model's own distribution, sharpened or cut."""
+"""Sampling: each token drawn from the model's own distribution, sharpened or cut.
+
+What is drawn for a sentence hangs on the seed, the sentence and the number of the draw, and on nothing else: not on
+the sentences beside it, nor on where it stands among them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from weft.decoding.greedy import follow
-from weft.decoding.hypothesis import Hypothesis
+from weft.decoding.hypothesis import Hypothesis, length_limits
 from weft.decoding.run import DecoderRun
 from weft.errors import WeftError
-from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.models.sequence_to_sequence import PAD, SequenceToSequence
 from weft.parts.call import Watch
 
 
@@ -27,19 +32,27 @@ class Sample:
     length_penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.temperature <= 0 or self.top_k < 0 or not 0 <= self.top_p <= 1 or self.draws < 1:
-            raise WeftError(f"sampling wants temperature > 0, top_k ≥ 0, 0 ≤ top_p ≤ 1 and draws ≥ 1, not {self}.")
+        if self.temperature <= 0 or self.top_k < 0 or not 0 <= self.top_p <= 1 or self.draws < 1 or self.seed < 0:
+            raise WeftError(
+                f"sampling wants temperature > 0, top_k ≥ 0, 0 ≤ top_p ≤ 1, draws ≥ 1 and seed ≥ 0, not {self}."
+            )
 
     @torch.inference_mode()
     def __call__(
         self, models: Sequence[SequenceToSequence], source: Tensor, watch: Watch | None = None
     ) -> list[list[Hypothesis]]:
-        random = torch.Generator(source.device).manual_seed(self.seed)
+        limits = length_limits(models, source)
+        chances = [
+            np.random.default_rng((self.seed, draw, *ids[ids != PAD].tolist())).random(limit)  # one for each token
+            for ids, limit in zip(source, limits)
+            for draw in range(self.draws)
+        ]
 
-        def draw(run: DecoderRun, tokens: Tensor) -> tuple[Tensor, Tensor]:
-            log_probs = run.log_probs(tokens)
-            chosen = torch.multinomial(self.shaped(log_probs), 1, generator=random)
-            return chosen[:, 0], log_probs.gather(1, chosen)[:, 0]
+        def draw(run: DecoderRun, tokens: Tensor, sentences: list[int]) -> tuple[Tensor, Tensor]:
+            step, log_probs = run.step, run.log_probs(tokens)
+            chance = torch.tensor([chances[sentence][step] for sentence in sentences], dtype=torch.float64)
+            chosen = _drawn(self.shaped(log_probs).cpu().double(), chance).to(tokens.device)
+            return chosen, log_probs.gather(1, chosen[:, None])[:, 0]
 
         rows = source.repeat_interleave(self.draws, 0)  # each draw is a sentence of its own
         found = follow(models, rows, draw, self.length_penalty, watch)
@@ -57,3 +70,9 @@ class Sample:
             before[:, 0] = -1.0  # the likeliest always stays
             probs = probs.scatter(1, order, ordered.masked_fill(before >= self.top_p, 0.0))
         return probs
+
+
+def _drawn(weights: Tensor, chance: Tensor) -> Tensor:
+    """Weights (R, V) and chances (R) in 0 ≤ c < 1 → ids (R): where a part c of all weight lies before."""
+    up_to = weights.cumsum(-1)
+    return torch.searchsorted(up_to, chance[:, None] * up_to[:, -1:], right=True)[:, 0]

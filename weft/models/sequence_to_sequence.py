@@ -61,7 +61,11 @@ class SequenceToSequence(nn.Module):
 
     def forward(self, batch: Batch) -> Loss:
         """The loss of each target token, given the source and the target tokens before it."""
+        return self.head.loss(*self.read(batch))
+
+    def read(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """For each of the n real target tokens, the hidden state (n, D) that it is read from, and its id (n)."""
         shifted = torch.nn.functional.pad(batch.target[:, :-1], (1, 0), value=START)  # (B, T)
         hidden = self.decode(shifted, self.encode(batch.source))  # (B, T, D)
         real = batch.target != PAD
-        return self.head.loss(hidden[real], batch.target[real])
+        return hidden[real], batch.target[real]

@@ -52,7 +52,7 @@ class Catalogue(Generic[Made]):
     def problems(self, part: Part, where: str) -> list[str]:
         """Everything that is wrong with a choice, in words."""
         if part.name not in self.makers:
-            return [f"{where}: {unknown(self.slot, part.name, self.makers)}"]
+            return [f"{where}: {unknown(self.slot, part.name, self.makers, 'weft show parts')}"]
         found = []
         options = self.options(part.name)
         for key, value in part.options.items():

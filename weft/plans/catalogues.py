@@ -4,7 +4,7 @@ from functools import partial
 
 from torch import nn
 
-from weft.parts import inits, schedules
+from weft.parts import activations, inits, schedules
 from weft.parts.attention import Attention, causal, full
 from weft.parts.ends import ScaledEmbedding
 from weft.parts.feed_forward import Product
@@ -20,15 +20,15 @@ ACTIVATIONS: Catalogue[nn.Module] = Catalogue(
     "activation",
     (),
     {
-        "relu": nn.ReLU,
-        "gelu": nn.GELU,
-        "swish": nn.SiLU,
-        "elu": nn.ELU,
-        "selu": nn.SELU,
-        "sigmoid": nn.Sigmoid,
-        "softplus": nn.Softplus,
-        "tanh": nn.Tanh,
-        "identity": nn.Identity,
+        "relu": activations.relu,
+        "gelu": activations.gelu,
+        "swish": activations.swish,
+        "elu": activations.elu,
+        "selu": activations.selu,
+        "sigmoid": activations.sigmoid,
+        "softplus": activations.softplus,
+        "tanh": activations.tanh,
+        "identity": activations.identity,
     },
 )
 
@@ -39,8 +39,8 @@ def mlp(width: int, *, hidden: int | None = None, activation: str = "relu", drop
 
 
 def _gated(gate: str, width: int, *, hidden: int | None = None, dropout: float = 0.0) -> Product:
-    activations = [ACTIVATIONS.build(Part(name)) for name in (gate, "identity")]
-    return Product(width, hidden or 8 * width // 3, activations, dropout)
+    factors = [ACTIVATIONS.build(Part(name)) for name in (gate, "identity")]
+    return Product(width, hidden or 8 * width // 3, factors, dropout)
 
 
 def _gated_unit(gate: str) -> "partial[Product]":

@@ -1,6 +1,7 @@
 """What cannot work is refused here, in words, all of it at once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from weft.errors import WeftError
@@ -48,23 +49,35 @@ WORDS = {"average": ("last", "best"), "best_by": ("bleu", "loss"), "sharing": ("
 
 def check(plan: Plan) -> None:
     """Raise one error that lists everything wrong with a plan."""
-    if wrong := list(problems(plan)):
+    if wrong := problems(plan):
         raise WeftError(f"plan {plan.name!r} cannot be built:\n" + "\n".join(f"  {line}" for line in wrong))
 
 
-def wrong_names(plan: Plan) -> Iterator[str]:
-    """Parts and options that do not exist or are of the wrong kind."""
+def problems(plan: Plan) -> list[str]:
+    return _merged(chain(_wrong_choices(plan), _combinations(plan)))
+
+
+def wrong_choices(plan: Plan) -> list[str]:
+    """What is wrong with each choice by itself, whatever the others are."""
+    return _merged(_wrong_choices(plan))
+
+
+def _wrong_choices(plan: Plan) -> Iterator[str]:
     for where, catalogue, part in _parts(plan):
         yield from catalogue.problems(part, where)
-
-
-def problems(plan: Plan) -> Iterator[str]:
-    yield from wrong_names(plan)
     for where, value in _values(plan):
         yield from _out_of_bounds(where, value)
     if plan.ends.vocabulary < 260:
         yield f"ends.vocabulary: at least 260 (256 bytes and 4 signs), not {plan.ends.vocabulary}."
-    yield from _combinations(plan)
+
+
+def _merged(lines: Iterable[str]) -> list[str]:
+    """What is wrong in the same way in several places, as one choice for both sides is, is said once."""
+    places: dict[str, dict[str, None]] = {}  # dictionaries keep the order and drop what comes again
+    for line in lines:
+        where, _, sentence = line.partition(": ")
+        places.setdefault(sentence, {})[where] = None
+    return [f"{', '.join(found)}: {sentence}" for sentence, found in places.items()]
 
 
 def parts_of(slot: Slot) -> tuple[Part, ...]:

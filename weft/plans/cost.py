@@ -24,10 +24,13 @@ def outline(plan: Plan) -> SequenceToSequence:
 
 
 def parameters_by_part(model: nn.Module) -> Counter[str]:
-    """Encoder, decoder and ends by the kind of sub-layer; what is shared is counted once, where it comes first."""
+    """Encoder, decoder and ends by the kind of sub-layer; what is shared is counted once, under all its names."""
+    kinds: dict[nn.Parameter, list[str]] = {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        kinds.setdefault(parameter, []).append(_kind(name))
     counts: Counter[str] = Counter()
-    for name, parameter in model.named_parameters():
-        counts[_kind(name)] += parameter.numel()
+    for parameter, names in kinds.items():
+        counts[" = ".join(names)] += parameter.numel()
     return counts
 
 
@@ -37,10 +40,8 @@ SUBLAYERS = {"mix": "self-attention", "cross": "encoder-decoder attention", "fee
 def _kind(name: str) -> str:
     """decoder.layers.3.cross.body.out.weight → decoder encoder-decoder attention"""
     first, *rest = name.split(".")
-    if first in ("source", "target"):
-        return f"{first} {rest[0]}"
     if first not in ("encoder", "decoder"):
-        return first
+        return f"{first} {rest[0]}"
     return f"{first} {'norms' if {'norm', 'closing'} & {*rest} else SUBLAYERS[rest[2]]}"
 
 

@@ -98,9 +98,9 @@ class Plan:
             except WeftError as error:
                 wrong.append(str(error))
         if wrong:
-            from weft.plans.check import wrong_names  # it needs Plan
+            from weft.plans.check import wrong_choices  # it needs Plan
 
-            raise WeftError("\n".join([*wrong, *wrong_names(plan)]))
+            raise WeftError("\n".join([*wrong, *wrong_choices(plan)]))
         return plan
 
     def plain(self) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _paths(plan: Plan, key: str) -> list[list[str]]:
     places = [[section, *words] for section, thing in sections.items() if words[0] in _names(thing)]
     if not places:
         every = [*_names(plan), *(name for thing in sections.values() for name in _names(thing))]
-        raise WeftError(unknown("setting", words[0], set(every)))
+        raise WeftError(unknown("setting", words[0], set(every), "weft show PLAN"))
     return places
 
 
@@ -175,7 +175,7 @@ def _replaced(thing: Any, path: list[str], value: Any, key: str) -> Any:
             raise WeftError(f"{key}: {name} has its default; set {name} itself before its options.")
         return thing.with_option(name, _replaced(Part.read(thing.options[name], key), rest, value, key).plain())
     if name not in _names(thing):
-        raise WeftError(f"{key}: {unknown('setting', name, _names(thing))}")
+        raise WeftError(f"{key}: {unknown('setting', name, _names(thing), 'weft show PLAN')}")
     old = getattr(thing, name)
     if not rest:
         kind = get_type_hints(type(thing))[name]

@@ -64,7 +64,7 @@ def _file_of(name: str, folder: Path) -> Path:
     if name.endswith((".yaml", ".yml")):
         return folder / name
     if name not in names():
-        raise WeftError(unknown("plan", name, names()) + " A plan can also be a .yaml file.")
+        raise WeftError(unknown("plan", name, names(), "weft show plans") + " A plan can also be a .yaml file.")
     return FOLDER / f"{name}.yaml"
 
 

@@ -16,9 +16,9 @@ from typing import IO, Any, NamedTuple
 from xml.etree.ElementTree import Element, ParseError
 
 from weft.errors import WeftError
+from weft.text.languages import Languages, is_reversed, same_language
 
 Pair = tuple[str, str]
-Languages = tuple[str, str]
 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 MARKUP = {"bpt", "ept", "it", "ph", "ut"}  # inline elements that hold foreign markup instead of text
@@ -40,21 +40,6 @@ class Format(NamedTuple):
 
 
 FIRST_LOOK = Notes(lambda kind, line: None, Counter())  # what is wrong with a file is noted when it is read, not before
-
-
-def same_language(one: str, other: str) -> bool:
-    """Whether two language tags agree in their first subtag: en, en-US and EN_gb are all English."""
-    return re.split("[-_]", one.lower())[0] == re.split("[-_]", other.lower())[0]
-
-
-def is_reversed(carried: Languages, wanted: Languages) -> bool | None:
-    """Whether a file in `carried` must be turned around to be read as `wanted`; None if it is in other languages."""
-    for agree in (lambda one, other: one.lower() == other.lower()), same_language:
-        for turned in (False, True):
-            source, target = reversed(wanted) if turned else wanted
-            if agree(carried[0], source) and agree(carried[1], target):
-                return turned
-    return None
 
 
 def decoded_lines(raw: Iterable[bytes], problem: Callable[[str, int | None], None]) -> Iterator[str | None]:
@@ -80,7 +65,7 @@ def read_json_lines(stream: IO[bytes], languages: Languages | None, notes: Notes
         if line is None:
             continue
         if not line.strip():
-            notes.passed_over["blank lines"] += 1
+            notes.passed_over["blank"] += 1
             continue
         try:
             source, target = _from_json(json.loads(line), languages)
@@ -132,7 +117,7 @@ def read_tmx(stream: IO[bytes], languages: Languages | None, notes: Notes) -> It
             continue
         source, target = _take(variants, languages[0]), _take(variants, languages[1])
         if source is None or target is None:
-            notes.passed_over["other languages"] += 1
+            notes.passed_over["in other languages"] += 1
         elif not source.strip() or not target.strip():
             notes.passed_over["untranslated"] += 1
         else:
@@ -168,7 +153,7 @@ def read_xliff(stream: IO[bytes], languages: Languages | None, notes: Notes) -> 
         source, target = (_text(sides[side]) if side in sides else "" for side in ("source", "target"))
         states = {element.get("state"), sides["target"].get("state") if "target" in sides else None}
         if turned is None:
-            notes.passed_over["other languages"] += 1
+            notes.passed_over["in other languages"] += 1
         elif not source.strip() or not target.strip() or states & NOT_YET:
             notes.passed_over["untranslated"] += 1
         else:
@@ -187,7 +172,7 @@ def read_po(stream: IO[bytes], languages: Languages | None, notes: Notes) -> Ite
     turned = bool(own and languages and not same_language(own, languages[1]) and same_language(own, languages[0]))
     foreign = bool(own and languages and not any(same_language(own, language) for language in languages))
     for entry in catalogue or ():
-        hindrance = (entry.obsolete and "obsolete") or (entry.fuzzy and "fuzzy") or (foreign and "other languages")
+        hindrance = (entry.obsolete and "obsolete") or (entry.fuzzy and "fuzzy") or (foreign and "in other languages")
         if hindrance:
             notes.passed_over[hindrance] += 1
             continue

@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import IO
 
 from weft.errors import WeftError, unknown
-from weft.text.formats import FIRST_LOOK, FORMATS, Format, Languages, Notes, Pair, decoded_lines, is_reversed
+from weft.text.formats import FIRST_LOOK, FORMATS, Format, Notes, Pair, decoded_lines
+from weft.text.languages import Languages, is_reversed
 
 SHOWN = 20
 LANGUAGE = re.compile(r"[a-z]{2,3}([-_][a-z0-9]{2,8})*", re.IGNORECASE)
@@ -79,11 +80,11 @@ class Pairs:
     def __init__(self, sources: Sequence[Source], languages: Languages | None) -> None:
         self.sources = sources
         self.languages = languages
-        self.passed_over: dict[str, int] = {}  # entries without a usable translation, by reason; filled by iteration
+        self.passed_over: dict[str, dict[str, int]] = {}  # by file and reason, entries that hold no pair; by iteration
 
     def __iter__(self) -> Iterator[Pair]:
         problems = Problems()
-        self.passed_over = total = Counter[str]()
+        self.passed_over = {}
         for source in self.sources:
             passed_over = Counter[str]()
             nothing = True
@@ -93,9 +94,10 @@ class Pairs:
                     yield pair
             except WeftError as error:
                 problems.add("cannot be read", str(error))
-            if nothing and not problems.counts and (not passed_over or "other languages" in passed_over):
+            if nothing and not problems.counts and (not passed_over or "in other languages" in passed_over):
                 problems.add("no pairs" + (f" in {'-'.join(self.languages)}" if self.languages else ""), str(source))
-            total.update(passed_over)
+            if passed_over:
+                self.passed_over[str(source)] = passed_over
         problems.raise_if_any()
 
 
@@ -233,7 +235,8 @@ def _languages(given: str | Languages | None) -> Languages | None:
     if given is None:
         return None
     parts = given.split("-") if isinstance(given, str) else given
-    if len(parts) != 2 or not all(LANGUAGE.fullmatch(part) for part in parts):
+    # What a file calls its languages may be stranger than what a person may type.
+    if len(parts) != 2 or (isinstance(given, str) and not all(LANGUAGE.fullmatch(part) for part in parts)):
         raise WeftError(f"languages are given as source-target, such as en-de; {given!r} is not.")
     return parts[0], parts[1]
 

@@ -121,6 +121,14 @@ class Trainer:
             self._save()
         return f"Saved at step {step}; --resume goes on from there."
 
+    def _save(self) -> None:
+        draws = self.workers.gather(checkpoint.random_state())
+        if not self.workers.is_first:
+            return
+        checkpoint.save(self.folder.checkpoints, self.model, self.optimiser, self.progress, draws)
+        # Where a finished run goes on, its average is older than this checkpoint: whoever translates takes the newer.
+        self.folder.average.unlink(missing_ok=True)
+
     def _gradient(self, batches: Sequence[Batch]) -> dict[str, float]:
         """The gradient of the mean over all tokens of all batches, clipped. Interrupted, it can be taken anew."""
         random = checkpoint.random_state()
@@ -185,11 +193,6 @@ class Trainer:
         for observer in self.observers:
             observer.validation(self.progress.step, scores)
 
-    def _save(self) -> None:
-        draws = self.workers.gather(checkpoint.random_state())
-        if self.workers.is_first:
-            checkpoint.save(self.folder.checkpoints, self.model, self.optimiser, self.progress, draws)
-
     def _by_goodness(self) -> list[int]:
         """Validated steps, best first."""
         sign = -1 if self.options.best_by == "bleu" else 1
@@ -208,9 +211,9 @@ class Trainer:
     def _finish(self) -> dict[str, float]:
         if self.workers.is_first:
             weights = checkpoint.average(self.folder.checkpoints, self._averaged())
-            save_weights(weights, self.folder.path / "model.safetensors")
+            save_weights(weights, self.folder.average)
         self.workers.wait()
-        load_weights(self.model, self.folder.path / "model.safetensors")
+        load_weights(self.model, self.folder.average)
         return self.validate(self.model)
 
 

@@ -1,14 +1,20 @@
-"""Who is told how a training goes: a progress bar, a file of metrics, TensorBoard, a picture of the curves."""
+"""Who is told how a training goes: a progress bar, a file of metrics, TensorBoard, a picture of the curves.
+
+`Sparse` stands before those who keep what they are told: not every step is worth a line.
+"""
 
 import json
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from weft.training.loop import Observer
 
 
 class Bar:
@@ -48,17 +54,41 @@ class Bar:
         self.bar.stop()
 
 
+class Sparse:
+    """Tells another observer of the first step, every tenth, and the last before a validation."""
+
+    def __init__(self, observer: "Observer", every: int = 10):
+        self.observer = observer
+        self.every = every
+        self.untold: tuple[int, dict[str, float]] | None = None
+
+    def step(self, step: int, metrics: dict[str, float]) -> None:
+        self.untold = step, metrics
+        if step == 1 or step % self.every == 0:
+            self._tell()
+
+    def validation(self, step: int, scores: dict[str, float]) -> None:
+        self._tell()
+        self.observer.validation(step, scores)
+
+    def _tell(self) -> None:
+        if self.untold is not None:
+            self.observer.step(*self.untold)
+        self.untold = None
+
+    def close(self) -> None:
+        self.observer.close()
+
+
 class MetricsFile:
     """One JSON object a line: `{"step": …, "loss": …}` for steps, `{"step": …, "valid": {…}}` for validations."""
 
-    def __init__(self, file: Path, every: int = 10):
+    def __init__(self, file: Path):
         self.file = file
-        self.every = every
         self.has_begun = False
 
     def step(self, step: int, metrics: dict[str, float]) -> None:
-        if step % self.every == 0:
-            self._write({"step": step, **{key: _short(value) for key, value in metrics.items()}})
+        self._write({"step": step, **{key: _short(value) for key, value in metrics.items()}})
 
     def validation(self, step: int, scores: dict[str, float]) -> None:
         self._write({"step": step, "valid": scores})
@@ -72,14 +102,15 @@ class MetricsFile:
 
     def _forget_from(self, row: dict[str, Any]) -> None:
         """What a run wrote after its last checkpoint is written again when it is resumed."""
-        kept = [old for old in _rows(self.file) if _place(old) < _place(row)]
+        kept = [old for old in metrics_rows(self.file) if _place(old) < _place(row)]
         self.file.write_text("".join(json.dumps(old) + "\n" for old in kept), encoding="utf-8")
 
     def close(self) -> None:
         pass
 
 
-def _rows(file: Path) -> Iterator[dict[str, Any]]:
+def metrics_rows(file: Path) -> Iterator[dict[str, Any]]:
+    """What a metrics file holds, line by line."""
     for line in file.read_text(encoding="utf-8").split("\n"):
         with suppress(ValueError):  # half a line, where a run was killed
             yield json.loads(line)
@@ -98,14 +129,12 @@ def _short(value: float) -> float:
 class TensorBoard:
     """The same numbers for TensorBoard. Needs the package `tensorboard`."""
 
-    def __init__(self, folder: Path, every: int = 10):
+    def __init__(self, folder: Path):
         self.folder = folder
-        self.every = every
         self.writer: Any = None
 
     def step(self, step: int, metrics: dict[str, float]) -> None:
-        if step % self.every == 0:
-            self._write("training", step, {key: metrics[key] for key in ("loss", "objective", "rate", "gradient")})
+        self._write("training", step, {key: metrics[key] for key in ("loss", "objective", "rate", "gradient")})
 
     def validation(self, step: int, scores: dict[str, float]) -> None:
         self._write("validation", step, scores)

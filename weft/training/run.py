@@ -10,15 +10,17 @@ from pathlib import Path
 import torch
 
 from weft.errors import WeftError
-from weft.folder import Folder, load_weights, read_weights, save_weights, usable_device
+from weft.folder import Folder, load_weights, parameters, read_weights, save_weights, usable_device
 from weft.plans.catalogues import POSITIONS
 from weft.plans.check import check
+from weft.plans.cost import outline
 from weft.plans.plan import Plan
 from weft.text.batches import Batches
 from weft.text.corpus import Corpus
+from weft.text.languages import Languages
 from weft.text.tokeniser import Tokeniser
 from weft.training.loop import Observer, Trainer
-from weft.training.observers import Curves, MetricsFile, TensorBoard
+from weft.training.observers import Curves, MetricsFile, Sparse, TensorBoard
 from weft.training.validation import Validation
 from weft.training.workers import ALONE, Workers
 
@@ -34,24 +36,25 @@ def begin(
     train: Pairs,
     valid: Pairs,
     out: Path,
-    languages: tuple[str, str] | None = None,
+    languages: Languages | None = None,
     start_from: Folder | None = None,
 ) -> Folder:
     """Make a run folder: the plan, the subwords and the tokens. `start_from` lends its subwords and its weights.
 
     Where anything is wrong, `out` is left empty.
     """
-    check(plan)
-    if (out / "plan.yaml").exists():
-        raise WeftError(f"{out} already holds a training. --resume continues it; or choose another --out.")
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise WeftError(f"{out} is not an empty folder; choose another --out.")
+    check_beginning(plan, out)
     if start_from is None:
         tokeniser = Tokeniser.train(_texts(train), plan.ends.vocabulary)
     else:
         tokeniser = start_from.tokeniser()
         languages = languages or start_from.languages()
-        load_weights(plan.build(vocabulary=len(tokeniser)), start_from.weights())  # refuses those of another shape
+        if _shapes(plan, len(tokeniser)) != _shapes(start_from.plan(), len(tokeniser)):
+            name = start_from.name
+            raise WeftError(
+                f"{name} was made with the plan {start_from.plan().name!r} as it was set then, and {plan.name!r} as it "
+                f"is set now has another shape. Its own plan fits: weft train {name} --from {name} …"
+            )
     folder = Folder(out)
     try:
         known = POSITIONS.build(plan.ends.position, plan.width).limit
@@ -64,6 +67,20 @@ def begin(
         _empty(out)
         raise
     return folder
+
+
+def check_beginning(plan: Plan, out: Path) -> None:
+    """Refuse what cannot be begun, before anything is read."""
+    check(plan)
+    if (out / "plan.yaml").exists():
+        raise WeftError(f"{out} already holds a training. --resume continues it; or choose another --out.")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise WeftError(f"{out} is not an empty folder; choose another --out.")
+
+
+def _shapes(plan: Plan, vocabulary: int) -> dict[str, torch.Size]:
+    model = outline(plan.with_settings({"ends.vocabulary": vocabulary}))
+    return {name: parameter.shape for name, parameter in parameters(model).items()}
 
 
 def _write_tokens(folder: Path, purpose: str, pairs: Pairs, tokeniser: Tokeniser, longest: int | None) -> None:
@@ -125,9 +142,9 @@ def trainer(
 def recorders(folder: Folder) -> Iterator[Observer]:
     """What a run folder keeps of its training, as far as the packages for it are installed."""
     metrics = folder.path / "metrics.jsonl"
-    yield MetricsFile(metrics)
+    yield Sparse(MetricsFile(metrics))
     if find_spec("tensorboard"):
-        yield TensorBoard(folder.path / "tensorboard")
+        yield Sparse(TensorBoard(folder.path / "tensorboard"))
     if find_spec("matplotlib"):
         yield Curves(metrics, folder.path / "curves.png")
 

@@ -30,7 +30,7 @@ class Validation:
         model.eval()
         try:
             tokens = sum(len(target) for _, target in self.mine)
-            nll = tokens * token_loss(model, self.mine) if self.mine else 0.0
+            nll = tokens * token_loss([model], self.mine) if self.mine else 0.0
             found = search_all(self.search, [model], [source for source, _ in self.mine])
         finally:
             model.train(was_training)

@@ -39,6 +39,8 @@ def _is_at(place: str, side: str, sublayer: str) -> bool:
 class Attention:
     """The attention of one sentence pair, every layer and head: (N, H, query, key)."""
 
+    model: str  # its name
+    text: str
     source: list[str]  # tokens; a word begins with ·
     target: list[str]
     translation: str  # the target as a text
@@ -62,4 +64,5 @@ class Attention:
 
         which = f"layer {layer}" if layer else "all layers"
         which += f", head {head}" if head else ", mean of heads"
-        draw_alignment(self.of("cross", layer, head).tolist(), self.source, self.target, which, Path(file))
+        caption = f"{self.model}: encoder-decoder attention, {which}"
+        draw_alignment(self.of("cross", layer, head).tolist(), self.source, self.target, self.text, caption, Path(file))

@@ -11,12 +11,12 @@ def draw_curves(metrics: Path, picture: Path) -> None:
     steps = [row for row in rows if "loss" in row]
     valid = [(row["step"], row["valid"]) for row in rows if "valid" in row]
     figure = Figure(figsize=(10, 4), layout="constrained")
-    loss, bleu = figure.subplots(1, 2)
+    loss, bleu = figure.subplots(1, 2, sharex=True)
     dots = {"marker": "o", "ms": 3}
     losses = [row["loss"] for row in steps]
-    loss.plot([row["step"] for row in steps], losses, color="#deebf7", lw=1)
-    loss.plot([row["step"] for row in steps], _smooth(losses), color="#6baed6", label="training")
-    loss.plot([s for s, _ in valid], [v["loss"] for _, v in valid], color="#08519c", label="validation", **dots)
+    loss.plot([row["step"] for row in steps], losses, color="#c6dbef", lw=1, label="training, single steps")
+    loss.plot([row["step"] for row in steps], _smooth(losses), color="#4292c6", label="training, smoothed")
+    loss.plot([s for s, _ in valid], [v["loss"] for _, v in valid], color="#08306b", label="validation", **dots)
     loss.set(xlabel="step", ylabel="loss (nats per token)")
     loss.legend(frameon=False)
     bleu.plot([s for s, _ in valid], [v["bleu"] for _, v in valid], color="#d94801", **dots)

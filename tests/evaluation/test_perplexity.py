@@ -1,0 +1,37 @@
+"""Perplexity: of the true tokens, whatever they are batched with; of several models, that of their vote."""
+
+import pytest
+import torch
+
+from tests.training.tiny import tiny_plan
+from weft.evaluation import perplexity
+from weft.evaluation.perplexity import token_loss
+from weft.models.sequence_to_sequence import START, SequenceToSequence
+
+PAIRS = [([5, 6, 2], [7, 8, 9, 2]), ([5, 2], [9, 2]), ([9, 9, 9, 9, 2], [4, 5, 2])]
+
+
+def models(count: int) -> list[SequenceToSequence]:
+    found = []
+    for seed in range(count):
+        torch.manual_seed(seed)
+        found.append(tiny_plan().build().eval())
+    return found
+
+
+@torch.no_grad()
+def probabilities(model: SequenceToSequence) -> torch.Tensor:
+    """Of all target tokens, a sentence at a time."""
+    found = []
+    for source, target in PAIRS:
+        hidden = model.decode(torch.tensor([[START, *target[:-1]]]), model.encode(torch.tensor([source])))
+        found += [p[token] for p, token in zip(model.head.log_probs(hidden[0]).exp(), target)]
+    return torch.stack(found)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_models_vote_by_the_mean_of_their_probabilities(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(perplexity, "ROWS", 4)  # fewer than there are tokens
+    some = models(count)
+    voted = torch.stack([probabilities(model) for model in some]).mean(0)
+    assert token_loss(some, PAIRS) == pytest.approx(-voted.log().mean().item(), rel=1e-5)

@@ -1,0 +1,31 @@
+"""What languages are called, and which way a file must be turned to be read in a direction."""
+
+import re
+
+Languages = tuple[str, str]  # of source and target, as tags: en, en-US, EN_gb
+
+
+def language_of(tag: str) -> str:
+    """The first subtag: en-US and EN_gb are both en."""
+    return re.split("[-_]", tag.lower())[0]
+
+
+def same_language(one: str, other: str) -> bool:
+    return language_of(one) == language_of(other)
+
+
+def direction_of(languages: Languages) -> Languages:
+    """What the direction of a model is called: from en-US to de-DE is en-de. Regions are named only where the languages
+    alone do not tell the two sides apart, as from en-US to en-GB."""
+    source, target = languages
+    return languages if same_language(source, target) else (language_of(source), language_of(target))
+
+
+def is_reversed(carried: Languages, wanted: Languages) -> bool | None:
+    """Whether a file in `carried` must be turned around to be read as `wanted`; None if it is in other languages."""
+    for agree in (lambda one, other: one.lower() == other.lower()), same_language:
+        for turned in (False, True):
+            source, target = reversed(wanted) if turned else wanted
+            if agree(carried[0], source) and agree(carried[1], target):
+                return turned
+    return None
