@@ -94,6 +94,7 @@ def test_step_by_step_equals_all_at_once(name: str, use: str, pieces: list[int])
 
 
 @every_mixer
+@torch.inference_mode()
 def test_hypotheses_can_change_places_on_the_way(name: str) -> None:
     mix, x, state = mixer(name, "causal"), random(B, 2, D), State()
     mix(x[:, :1], Call(positions=torch.zeros(B, 1, dtype=torch.long), state=state))

@@ -65,6 +65,7 @@ def test_step_by_step_equals_all_at_once(slot: str, name: str) -> None:
 
 
 @every_part
+@torch.inference_mode()
 def test_hypotheses_share_a_sentence_and_change_places(slot: str, name: str) -> None:
     """Two hypotheses of each of two sentences; after a step, the second of each goes on from the first."""
     model, source, state = model_with(slot, name), sentences(6, 4), State()

@@ -49,7 +49,7 @@ class TableModel:
     ) -> Tensor:
         self.rows.append(tokens.size(0))
         assert positions.tolist() == [[len(self.rows) - 1]] * tokens.size(0)
-        history = state.append("history", tokens, 1)  # (R, T)
+        history = state.append("history", tokens)  # (R, T)
         if watch is not None:
             watch.see("decoder", "history", history)
         beams = tokens.size(0) // max(1, memory.output.size(0))

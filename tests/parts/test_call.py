@@ -52,14 +52,29 @@ def test_memory_of_some_sentences() -> None:
 
 def test_append_returns_everything_so_far() -> None:
     state = State()
-    assert state.append("keys", torch.tensor([[1], [2]]), 1).tolist() == [[1], [2]]
-    assert state.append("keys", torch.tensor([[3], [4]]), 1).tolist() == [[1, 3], [2, 4]]
+    assert state.append("keys", torch.tensor([[1], [2]])).tolist() == [[1], [2]]
+    assert state.append("keys", torch.tensor([[3], [4]])).tolist() == [[1, 3], [2, 4]]
+
+
+def test_a_room_that_is_full_grows() -> None:
+    state = State()
+    steps = [torch.tensor([[2 * i], [2 * i + 1]]) for i in range(100)]
+    for step in steps:
+        whole = state.append("keys", step)
+    assert whole.tolist() == torch.cat(steps, 1).tolist()
+
+
+def test_rows_can_move_between_steps() -> None:
+    state = State()
+    state.append("keys", torch.tensor([[1], [2], [3]]))
+    state.select(torch.tensor([2, 0]))
+    assert state.append("keys", torch.tensor([[4], [5]])).tolist() == [[3, 4], [1, 5]]
 
 
 def test_append_keeps_names_apart() -> None:
     state = State()
-    state.append("0.key", torch.tensor([[1]]), 1)
-    assert state.append("1.key", torch.tensor([[2]]), 1).tolist() == [[2]]
+    state.append("0.key", torch.tensor([[1]]))
+    assert state.append("1.key", torch.tensor([[2]])).tolist() == [[2]]
 
 
 def test_once_makes_its_entry_once() -> None:
@@ -75,7 +90,7 @@ def test_once_makes_its_entry_once() -> None:
 
 def test_select_moves_hypotheses_and_leaves_sentences() -> None:
     state = State()
-    state.append("keys", torch.tensor([[10], [20], [30]]), 1)
+    state.append("keys", torch.tensor([[10], [20], [30]]))
     state.once("memory", lambda: torch.tensor([[7], [8]]))
     state.select(torch.tensor([2, 2, 0]))
     assert state.hypotheses["keys"].tolist() == [[30], [30], [10]]
@@ -84,7 +99,7 @@ def test_select_moves_hypotheses_and_leaves_sentences() -> None:
 
 def test_retain_keeps_sentences_and_leaves_hypotheses() -> None:
     state = State()
-    state.append("keys", torch.tensor([[10], [20], [30]]), 1)
+    state.append("keys", torch.tensor([[10], [20], [30]]))
     state.once("memory", lambda: torch.tensor([[7], [8], [9]]))
     state.retain(torch.tensor([2, 0]))
     assert state.sentences["memory"].tolist() == [[9], [7]]

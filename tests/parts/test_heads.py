@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from weft.parts.heads import LinearHead
+from weft.parts.heads import LinearHead, largest
 
 TARGETS = torch.tensor([3, 0, 6, 6, 2])
 
@@ -105,3 +105,12 @@ def test_best_is_the_top_of_log_probs() -> None:
 def test_a_tied_head_has_the_very_matrix_of_the_embedding() -> None:
     words = nn.Embedding(7, 4)
     assert LinearHead(words).words.weight is words.weight
+
+
+@pytest.mark.parametrize("words", [10, 4 * 3 * 64, 1000, 1024])
+def test_the_largest_are_those_that_topk_finds(words: int) -> None:
+    scores = torch.randn(7, words)
+    values, places = largest(scores, 3)
+    expected = scores.topk(3, -1)
+    assert values.equal(expected.values)
+    assert places.equal(expected.indices)

@@ -27,6 +27,10 @@ class Beam:
         if self.width < 1:
             raise WeftError(f"a beam is at least 1 wide, not {self.width}.")
 
+    @property
+    def rows(self) -> int:
+        return self.width
+
     @torch.inference_mode()
     def __call__(
         self, models: Sequence[SequenceToSequence], source: Tensor, watch: Watch | None = None

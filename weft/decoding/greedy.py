@@ -21,6 +21,10 @@ class Greedy:
 
     length_penalty: float = 1.0  # only for the score that is reported: there is nothing to choose from
 
+    @property
+    def rows(self) -> int:
+        return 1
+
     @torch.inference_mode()
     def __call__(
         self, models: Sequence[SequenceToSequence], source: Tensor, watch: Watch | None = None

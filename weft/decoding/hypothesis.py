@@ -29,6 +29,10 @@ class Hypothesis:
 class Search(Protocol):
     """Sources (B, S) → for each its hypotheses, best first. Several models vote: the mean of their probabilities."""
 
+    @property
+    def rows(self) -> int:
+        """Of a batch, for each sentence."""
+
     def __call__(
         self, models: Sequence[SequenceToSequence], source: Tensor, watch: Watch | None = None
     ) -> list[list[Hypothesis]]: ...

@@ -6,7 +6,9 @@ from weft.decoding.hypothesis import Hypothesis, Search
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.text.batches import compose, filled
 
-CELLS = 4096  # places in a batch of sources, padding included
+CELLS = (
+    4096  # places in a batch, padding included: larger ones leave the cache, smaller ones read all weights for little
+)
 
 
 def search_all(
@@ -15,7 +17,7 @@ def search_all(
     """For each source (ids that end in END) its hypotheses, best first."""
     device = next(models[0].parameters()).device
     found: dict[int, list[Hypothesis]] = {}
-    for group in compose([(source, source) for source in sources], CELLS):
+    for group in compose([(source, source) for source in sources], CELLS // search.rows):
         batch = filled([sources[i] for i in group]).to(device)
         found.update(zip(group.tolist(), search(models, batch)))
     return [found[i] for i in range(len(sources))]

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.parts.call import State, Watch
+from weft.parts.heads import largest
 
 
 class DecoderRun:
@@ -41,8 +42,7 @@ class DecoderRun:
         """tokens (R) → the k best next ones: log-probabilities and ids, (R, k) each."""
         if len(self.models) == 1:
             return self.models[0].head.best(self._hidden(tokens)[0], k)
-        top = self.log_probs(tokens).topk(k, -1)
-        return top.values, top.indices
+        return largest(self.log_probs(tokens), k)
 
     def select(self, rows: Tensor) -> None:
         """Row i goes on from what row rows[i] was."""

@@ -37,6 +37,10 @@ class Sample:
                 f"sampling wants temperature > 0, top_k ≥ 0, 0 ≤ top_p ≤ 1, draws ≥ 1 and seed ≥ 0, not {self}."
             )
 
+    @property
+    def rows(self) -> int:
+        return self.draws
+
     @torch.inference_mode()
     def __call__(
         self, models: Sequence[SequenceToSequence], source: Tensor, watch: Watch | None = None

@@ -88,15 +88,16 @@ class Attention(nn.Module):
         return self.out(mixed.flatten(2))  # type: ignore[no-any-return]  # (B, T, D)
 
     def _own(self, x: Tensor, call: Call) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        query, key, value = map(self._heads, self.project(x).split(self.widths, -1))  # (B, H, T, K)
         asking = torch.arange(x.size(1), device=x.device)[None] if call.positions is None else call.positions
         asked, keep = asking, call.keep
+        query, key, value = self.project(x).split(self.widths, -1)  # (B, T, H · K)
         if call.state is not None:
-            key = call.state.append(f"{call.place}.key", key, 2)  # (B, H, S, K)
-            value = call.state.append(f"{call.place}.value", value, 2)
-            asked = call.state.append(f"{call.place}.positions", asked.expand(x.size(0), -1), 1)
+            past = call.state.append(f"{call.place}.key_value", torch.cat((key, value), -1))
+            key, value = torch.split(past, self.widths[1:], -1)  # (B, S, H · K)
+            asked = torch.arange(past.size(1), device=x.device)[None]
             if keep is not None:
-                keep = call.state.append(f"{call.place}.keep", keep, 1)
+                keep = call.state.append(f"{call.place}.keep", keep)
+        query, key, value = map(self._heads, (query, key, value))
         visible = self.pattern(asking, asked)
         if visible is not None:
             visible = visible[:, None]  # (B, 1, T, S)

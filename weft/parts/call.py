@@ -38,19 +38,27 @@ class State:
 
     Two kinds of entry. `append`ed ones belong to a hypothesis: they grow by a step at a time and `select` moves them
     when hypotheses are reordered. `once` entries belong to a sentence: they are made on first use, shared by all
-    hypotheses of the sentence and never copied for them.
+    hypotheses of the sentence and never copied for them. Nothing is learned through a state: it writes in place.
     """
 
     def __init__(self) -> None:
-        self.hypotheses: dict[str, Tensor] = {}
+        self.hypotheses: dict[str, Tensor] = {}  # (R, steps so far, …)
         self.sentences: dict[str, Tensor] = {}
+        self._rooms: dict[str, Tensor] = {}  # (steps, R, …), with room for steps to come: a new one is written in place
 
-    def append(self, name: str, new: Tensor, dim: int) -> Tensor:
-        """Everything remembered under this name, the newest last."""
-        past = self.hypotheses.get(name)
-        whole = new if past is None else torch.cat((past, new), dim)
-        self.hypotheses[name] = whole
-        return whole
+    def append(self, name: str, new: Tensor) -> Tensor:
+        """Everything remembered under this name, the newest last: (R, T, …) → (R, steps so far, …)."""
+        past = self.hypotheses.get(name, new[:, :0])
+        steps = past.size(1) + new.size(1)
+        if name not in self._rooms or self._rooms[name].size(0) < steps:
+            self._rooms[name] = new.new_empty(2 * steps + 14, new.size(0), *new.shape[2:])
+            self._rooms[name][: past.size(1)] = past.transpose(0, 1)
+        self._rooms[name][past.size(1) : steps] = new.transpose(0, 1)
+        return self._know(name, steps)
+
+    def _know(self, name: str, steps: int) -> Tensor:
+        self.hypotheses[name] = self._rooms[name][:steps].transpose(0, 1)
+        return self.hypotheses[name]
 
     def once(self, name: str, make: Callable[[], Tensor]) -> Tensor:
         if name not in self.sentences:
@@ -59,8 +67,15 @@ class State:
 
     def select(self, rows: Tensor) -> None:
         """Row i of every hypothesis entry becomes what row `rows[i]` was."""
-        for name, value in self.hypotheses.items():
-            self.hypotheses[name] = value.index_select(0, rows)
+        stay = torch.arange(rows.size(0), device=rows.device)
+        for name, room in self._rooms.items():
+            if room.size(1) == rows.size(0) and rows.equal(stay):
+                return
+            steps = self.hypotheses[name].size(1)
+            moved = room.new_empty(room.size(0), rows.size(0), *room.shape[2:])
+            torch.index_select(room[:steps], 1, rows, out=moved[:steps])
+            self._rooms[name] = moved
+            self._know(name, steps)
 
     def retain(self, sentences: Tensor) -> None:
         """Keep only these sentences' entries, in this order."""

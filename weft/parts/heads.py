@@ -49,10 +49,23 @@ class LinearHead(nn.Module):
         return self.logits(hidden).log_softmax(-1)  # (…, V)
 
     def best(self, hidden: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """The k best words and their log-probabilities, (…, k) each: top-k on raw scores, one log-sum-exp."""
-        logits = self.logits(hidden)
-        top = logits.topk(k, -1)
-        return top.values - logits.logsumexp(-1, keepdim=True), top.indices
+        """The k best words of each row and their log-probabilities: (R, D) → (R, k) each."""
+        return largest(self.log_probs(hidden), k)
+
+
+def largest(scores: Tensor, k: int, block: int = 64) -> tuple[Tensor, Tensor]:
+    """`scores.topk(k)` of a long row in less than half the time: the k largest lie in the k blocks whose largest is
+    largest. (R, V) → values and indices, (R, k) each."""
+    whole = scores.size(1) // block * block
+    if whole < 4 * k * block:
+        return scores.topk(k, -1)
+    blocks = scores[:, :whole].view(scores.size(0), -1, block).amax(-1).topk(k, -1).indices  # (R, k)
+    within = torch.arange(block, device=scores.device)
+    places = (blocks[:, :, None] * block + within).flatten(1)  # (R, k · block)
+    rest = torch.arange(whole, scores.size(1), device=scores.device).expand(scores.size(0), -1)
+    places = torch.cat((places, rest), 1)
+    values, chosen = scores.gather(1, places).topk(k, -1)
+    return values, places.gather(1, chosen)
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):

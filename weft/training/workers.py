@@ -135,7 +135,7 @@ def hire(count: int) -> Iterator[None]:
 
 def _start(rank: int) -> "subprocess.Popen[bytes]":
     place = {"RANK": str(rank), "LOCAL_RANK": str(rank)}
-    command = [sys.executable, "-m", "weft", *sys.argv[1:]]
+    command = [sys.executable, *sys.orig_argv[1:]]
     # In a group of its own: Ctrl-C reaches the first worker, and through it the others.
     return subprocess.Popen(
         command, env=os.environ | place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
