@@ -28,6 +28,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "training": {"errors", "parts", "models", "plans", "text", "decoding", "evaluation", "viewing", "folder"},
     "translator": {"errors", "parts", "models", "plans", "text", "decoding", "evaluation", "viewing", "folder"},
 }
+MAY_KNOW["exports"] = MAY_KNOW["translator"] | {"translator"}
 MAY_KNOW["commands"] = set(MAY_KNOW)
 MAY_KNOW["__main__"] = {"commands"}
 MAY_KNOW["__init__"] = {"errors", "plans", "translator"}  # the names that `import weft` offers
