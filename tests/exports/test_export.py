@@ -85,6 +85,15 @@ def test_an_export_that_is_not_the_model_is_not_left_behind(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_engine_that_dies_takes_nobody_along(run: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporting, "FIRST_WORDS", "import os, signal; os.kill(os.getpid(), signal.SIGILL)")
+    with pytest.raises(
+        weft.WeftError, match=r"ctranslate2 cannot run this export here: killed by SIGILL\. Nothing was"
+    ):
+        export(run, "ctranslate2", tmp_path / "out", "int8")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_mistakes_get_a_sentence(run: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
     with pytest.raises(weft.WeftError, match=r"there is no export 'ctranslate'. Did you mean 'ctranslate2'"):

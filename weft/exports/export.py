@@ -9,6 +9,7 @@ from pathlib import Path
 from weft.errors import WeftError, unknown
 from weft.exports.agreement import Agreement, agreement
 from weft.folder import Folder
+from weft.machine import ask
 from weft.text.corpus import Corpus
 from weft.text.examples import EXAMPLES
 from weft.text.reading import read_lines
@@ -19,6 +20,12 @@ from weft.translator import Translator
 FORMATS = ("ctranslate2",)
 SAMPLE = 100  # texts that an export is checked on, unless the user brings some
 ROUNDING = 1e-3  # log-probabilities of float32 weights may differ by so much: sums in another order
+FIRST_WORDS = """
+import sys
+from pathlib import Path
+from weft.exports.{to} import Engine
+print(len(Engine(Path(sys.argv[1])).translate(["a"], 2, [4])))
+"""
 
 
 def export(folder: Folder, to: str, out: Path, quantisation: str = "float32", sample: Path | None = None) -> Agreement:
@@ -43,6 +50,7 @@ def export(folder: Folder, to: str, out: Path, quantisation: str = "float32", sa
         form.write(folder.plan(), translator.models[0], translator.tokeniser, draft, quantisation)
         if (folder.path / "README.md").is_file():
             shutil.copyfile(folder.path / "README.md", draft / "MODEL.md")  # its licence goes where the model goes
+        _try_in_a_child(to, draft)
         found = agreement(translator, form.Engine(draft), texts)
         if quantisation == "float32" and not found.gap < ROUNDING:
             raise WeftError(
@@ -53,6 +61,16 @@ def export(folder: Folder, to: str, out: Path, quantisation: str = "float32", sa
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return found
+
+
+def _try_in_a_child(to: str, folder: Path) -> None:
+    """Engines choose instructions by themselves, and some machines kill whoever uses what they advertise."""
+    answer = ask(FIRST_WORDS.format(to=to), str(folder))
+    if answer.trouble is not None:
+        raise WeftError(
+            f"{to} cannot run this export here: {answer.trouble}. Nothing was written; --quantize float32 asks least "
+            "of a machine, and weft doctor tells what this one can do."
+        )
 
 
 def _texts(folder: Folder, translator: Translator, sample: Path | None) -> list[str]:
