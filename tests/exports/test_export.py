@@ -9,6 +9,7 @@ import pytest
 import weft
 from tests.commands.test_commands import weft as command
 from tests.toys import PAIRS, toy_run
+from weft.decoding import Beam, search_all
 from weft.exports import export as exporting
 from weft.exports.agreement import Agreement
 from weft.exports.export import export
@@ -39,6 +40,30 @@ def test_its_readme_works(shipped: tuple[Path, Agreement], capsys: pytest.Captur
     with contextlib.chdir(folder):
         exec(compile(snippet, "README.md", "exec"), {})
     assert capsys.readouterr().out.splitlines() == weft.load("en-de").translate(["How are you?"])
+
+
+@pytest.mark.parametrize("alpha", [0.6, 1.0])
+def test_the_rules_of_search_are_as_its_readme_says(shipped: tuple[Path, Agreement], alpha: float) -> None:
+    """All five of the n-best list with their scores: log P / |Y|^α counts the end, whether it is returned or not."""
+    from weft.exports.ctranslate2 import Engine
+
+    engine, model = Engine(shipped[0]), weft.load("en-de")
+    text = "The ship is arriving in San Francisco this evening."
+    (ours,) = search_all(Beam(5, alpha), model.models, [model.tokeniser.encode(text)])
+    for with_end in (True, False):
+        (theirs,) = engine.translator.translate_batch(
+            [engine.tokeniser.encode(text).tokens],
+            beam_size=5,
+            num_hypotheses=5,
+            length_penalty=alpha,
+            min_decoding_length=0,
+            return_scores=True,
+            return_end_token=with_end,
+        )
+        assert theirs.scores == pytest.approx([one.score for one in ours], abs=1e-4)
+        assert [engine.text([engine.ids[piece] for piece in found]) for found in theirs.hypotheses] == [
+            model.tokeniser.decode(one.ids) for one in ours
+        ]
 
 
 def test_its_licence_goes_with_it(shipped: tuple[Path, Agreement]) -> None:

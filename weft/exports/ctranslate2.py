@@ -28,7 +28,7 @@ Weights as {quantisation}, written by weft. In this folder, with `pip install ct
 import ctranslate2, tokenizers
 
 tokeniser, translator = tokenizers.Tokenizer.from_file("tokenizer.json"), ctranslate2.Translator(".")
-found = translator.translate_batch([tokeniser.encode("How are you?").tokens], beam_size=5, return_end_token=True)
+found = translator.translate_batch([tokeniser.encode("How are you?").tokens], beam_size=5)
 print(tokeniser.decode([tokeniser.token_to_id(token) for token in found[0].hypotheses[0]]))
 ```
 
@@ -39,15 +39,14 @@ An empty text has no tokens: leave it out. A text may have {rows} tokens at most
 | option of `translate_batch` | as weft does it | its default |
 |---|---|---|
 | `beam_size` | 5 | 2 |
-| `length_penalty` | α of log P / \\|Y\\|^α, 1 | 1 |
-| `return_end_token` | True: then \\|Y\\| counts the end, as in weft | False |
+| `length_penalty` | 1: the α of log P / \\|Y\\|^α, where both count the end in \\|Y\\| | 1 |
 | `patience` | 1: done when as many hypotheses have ended as the beam is wide | 1 |
 | `min_decoding_length` | 0: the end may come first | 1 |
 | `max_decoding_length` | twice the source's tokens, its end counted, and 20 more | 256 |
 
 Two things cannot be set. Among hypotheses that `max_decoding_length` has cut, weft prefers those that have ended, and
-CTranslate2 goes by the score alone. And with `length_penalty=0` CTranslate2 stops as soon as its best hypothesis has
-ended: the best translation is the same, further ones may not be.
+CTranslate2 goes by the score alone. And with `length_penalty=0` CTranslate2 does not count the ended: it stops when its
+best hypothesis is one of them, which is earlier or later than weft does.
 """
 
 
@@ -77,7 +76,7 @@ class Engine:
                 [sources[row] for row in rows],
                 max_batch_size=AT_A_TIME,
                 beam_size=beam,
-                return_end_token=True,
+                return_end_token=True,  # its absence shows that a translation was cut
                 min_decoding_length=0,
                 max_decoding_length=limit,
             )
