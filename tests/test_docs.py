@@ -20,7 +20,8 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_snippets_run(page: Path) -> None:
+def test_python_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.machine.cache_file", lambda: tmp_path / "machine.json")
     for block in blocks(page, "python"):
         exec(compile(block, str(page), "exec"), {})
 
@@ -32,6 +33,7 @@ def test_commands_run(
     """In one folder, in the order of the page; trainings are made very small, and pipes are taken apart."""
     write_files(tmp_path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("weft.machine.cache_file", lambda: tmp_path / "machine.json")
     for line in (line for block in blocks(page, "sh") for line in block.splitlines()):
         *said, command = line.split(" | ")
         words = shlex.split(command.split(" > ")[0], comments=True)

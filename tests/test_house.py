@@ -17,6 +17,7 @@ LEAVES = sorted((HOUSE / "parts").glob("*.py"))
 
 MAY_KNOW: dict[str, set[str]] = {
     "errors": set(),
+    "machine": {"errors"},
     "parts": {"errors"},
     "models": {"errors", "parts"},
     "plans": {"errors", "parts", "models"},
@@ -28,6 +29,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "training": {"errors", "parts", "models", "plans", "text", "decoding", "evaluation", "viewing", "folder"},
     "translator": {"errors", "parts", "models", "plans", "text", "decoding", "evaluation", "viewing", "folder"},
 }
+MAY_KNOW["exports"] = MAY_KNOW["translator"] | {"translator", "machine"}
 MAY_KNOW["commands"] = set(MAY_KNOW)
 MAY_KNOW["__main__"] = {"commands"}
 MAY_KNOW["__init__"] = {"errors", "plans", "translator"}  # the names that `import weft` offers
@@ -89,6 +91,16 @@ def test_imports_go_downwards_only(file: Path) -> None:
 def test_parts_know_only_torch_and_each_other(file: Path) -> None:
     packages = {name.split(".")[0] for name in imported(file)}
     assert packages <= {"torch", "numpy", "weft", *sys.stdlib_module_names}
+
+
+LOW = {"bfloat16", "float16", "half", "autocast", "int8", "quantize_dynamic"}
+
+
+@pytest.mark.parametrize("file", FILES, ids=names(FILES))
+def test_nobody_computes_in_low_precision_without_asking(file: Path) -> None:
+    """Some machines kill whoever does: `torch.bfloat16`, `.half()` and their like go with `machine.may_use`."""
+    used = {node.attr for node in ast.walk(tree(file)) if isinstance(node, ast.Attribute)} & LOW
+    assert not used or file.name == "machine.py" or "may_use" in file.read_text(encoding="utf-8")
 
 
 def test_an_import_inside_a_function_is_found(tmp_path: Path) -> None:

@@ -6,25 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from weft.text.examples import EXAMPLES
+
 if TYPE_CHECKING:
     from rich.console import Console
 
     from weft.text.dates import DatePairs
     from weft.translator import Translator
 
-SENTENCES = (
-    "Good morning!",
-    "I would like a cup of coffee, please.",
-    "Where is the nearest train station?",
-    "She has been learning German for two years.",
-    "The weather was so bad that we stayed at home.",
-    "Tom doesn't know what he should do.",
-    "Do you want to go to the movies with me tonight?",
-    "My brother bought a new car yesterday.",
-    "If I had more time, I would read more books.",
-    "The cat is sleeping on the sofa.",
-)
-LOOKED_AT = SENTENCES[4]
+LOOKED_AT = EXAMPLES["en"][4]
 
 
 def demo(
@@ -39,8 +29,8 @@ def demo(
     console.rule("[bold]1. A Transformer learns to read dates")
     _dates(out, console)
     console.rule("[bold]2. English to German, with the model that ships with weft")
-    translator = load("en-de")
-    for source, target in zip(SENTENCES, translator.translate(SENTENCES)):
+    translator, sentences = load("en-de"), EXAMPLES["en"]
+    for source, target in zip(sentences, translator.translate(sentences)):
         console.print(f"  {source}\n    [green]{target}")
     console.rule("[bold]3. What it looks at")
     picture = out / "attention.png"

@@ -63,7 +63,7 @@ def wrong_choices(plan: Plan) -> list[str]:
 
 
 def _wrong_choices(plan: Plan) -> Iterator[str]:
-    for where, catalogue, part in _parts(plan):
+    for where, catalogue, part in every_part(plan):
         yield from catalogue.problems(part, where)
     for where, value in _values(plan):
         yield from _out_of_bounds(where, value)
@@ -88,7 +88,7 @@ def _sides(plan: Plan) -> list[tuple[str, Encoder]]:
     return [("encoder", plan.encoder), ("decoder", plan.decoder)]
 
 
-def _parts(plan: Plan) -> Iterator[tuple[str, Catalogue[Any], Part]]:
+def every_part(plan: Plan) -> Iterator[tuple[str, Catalogue[Any], Part]]:
     """Every part of a plan, with where it stands and the catalogue its name is from."""
     for side, slots in _sides(plan):
         for slot, catalogue in SIDE_SLOTS.items():
@@ -105,7 +105,7 @@ def _values(plan: Plan) -> Iterator[tuple[str, Any]]:
     yield "width", plan.width
     for name in ("encoder", "decoder", "ends", "training"):
         yield from ((f"{name}.{key}", value) for key, value in vars(getattr(plan, name)).items())
-    for where, _, part in _parts(plan):
+    for where, _, part in every_part(plan):
         yield from ((f"{where}.{key}", value) for key, value in part.options.items())
 
 
@@ -124,7 +124,7 @@ def _out_of_bounds(where: str, value: Any) -> Iterator[str]:
 
 
 def _combinations(plan: Plan) -> Iterator[str]:
-    for where, catalogue, part in _parts(plan):
+    for where, catalogue, part in every_part(plan):
         if catalogue is c.MIXERS:
             yield from _heads_that_do_not_divide(plan.width, where, part)
     for side, slots in _sides(plan):

@@ -1,0 +1,11 @@
+"""Where CTranslate2 is missing these tests say so and are left out."""
+
+from importlib.util import find_spec
+
+import pytest
+
+
+@pytest.fixture(autouse=True, scope="session")
+def engine() -> None:
+    if not find_spec("ctranslate2"):
+        pytest.skip('ctranslate2 is not installed: pip install "weft[export]"')

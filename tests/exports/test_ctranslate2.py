@@ -1,0 +1,147 @@
+"""Every preset at a small size, and every part: exported and equal, or refused by the name of its slot."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.contracts.tiny import PLACES, every_model, stirred
+from tests.toys import PAIRS
+from weft.decoding import best_first, search_all
+from weft.decoding.hypothesis import length_limits
+from weft.errors import WeftError
+from weft.models.sequence_to_sequence import END, Batch, SequenceToSequence
+from weft.plans import names, plan
+from weft.plans.plan import Plan
+from weft.text.batches import filled
+from weft.text.tokeniser import SIGNS, Tokeniser
+
+VOCABULARY = 280
+SMALL = {"layers": 2, "dropout": 0.0, "vocabulary": VOCABULARY}
+TEXTS = ["red", "die Straße 😀 the end", "one two three four five six"]
+REFUSED = {
+    ("feed_forward", "bilinear"): "encoder.feed_forward is 'bilinear', and CTranslate2 has 'mlp', 'glu'",
+    ("activation", "elu"): "encoder.feed_forward.activation is 'elu', and CTranslate2 has 'relu', 'gelu', 'swish'",
+    ("activation", "selu"): "decoder.feed_forward.activation is 'selu', and",
+    ("activation", "softplus"): "encoder.feed_forward.activation is 'softplus', and",
+    ("activation", "identity"): "encoder.feed_forward.activation is 'identity', and",
+    ("norm", "none"): "encoder.norm is 'none', and CTranslate2 has 'layer', 'rms' only.",
+}
+
+
+@pytest.fixture(scope="module")
+def tokeniser() -> Tokeniser:
+    return Tokeniser.train((text for pair in PAIRS for text in pair), VOCABULARY)
+
+
+def small(chosen: Plan) -> Plan:
+    """The same plan, a sixteenth as wide: heads and their widths shrink with it."""
+    settings: dict[str, object] = {**SMALL, "width": chosen.width // 16}
+    for slot in ("encoder.mixer", "decoder.mixer", "decoder.cross"):
+        side, name = slot.split(".")
+        options = getattr(getattr(chosen, side), name).options
+        settings |= {
+            f"{slot}.{key}": max(1, options[key] // 16) for key in ("key_width", "value_width") if key in options
+        }
+        settings[f"{slot}.heads"] = math.gcd(options.get("heads", 8), chosen.width // 16)
+    for side in ("encoder", "decoder"):
+        if hidden := getattr(chosen, side).feed_forward.options.get("hidden"):
+            settings[f"{side}.feed_forward.hidden"] = hidden // 16
+    return chosen.with_settings(settings)
+
+
+def ending(chosen: Plan, source: list[int]) -> SequenceToSequence:
+    """Random weights, and an END that is the likeliest token nine times out of ten: translations are short."""
+    model = stirred(chosen.build()).eval()
+    assert isinstance(model, SequenceToSequence)
+    target = torch.randint(len(SIGNS), VOCABULARY, (1, 16))
+    with torch.no_grad():
+        logits = model.head.logits(model.decode(target, model.encode(filled([source]))))[0]
+        model.head.bias[END] += (logits.amax(-1) - logits[:, END]).quantile(0.9)
+    return model
+
+
+def assert_equal(chosen: Plan, tokeniser: Tokeniser, folder: Path) -> None:
+    """The same ratings to 1e-4 and the same tokens, with greedy and with beam search."""
+    from weft.exports.ctranslate2 import Engine, write
+
+    sources = tokeniser.encode_all(TEXTS)
+    model = ending(chosen, sources[-1])
+    write(chosen, model, tokeniser, folder, "float32")
+    engine = Engine(folder)
+    limits = [length_limits([model], filled([source]))[0] for source in sources]
+    for beam in (1, 5):
+        ours = [found[0] for found in search_all(best_first(beam, 1.0), [model], sources)]
+        for one, rated in zip(ours, engine.log_probs(TEXTS, [one.ids for one in ours])):
+            assert rated[: len(one.ids)] == pytest.approx(one.log_probs, abs=1e-4)
+        theirs = engine.translate(TEXTS, beam, limits)
+        assert any(END in other for other in theirs)
+        for one, other, limit in zip(ours, theirs, limits):
+            assert tuple(other) == one.ids or (beam > 1 and END not in other and len(other) == limit)  # cut: see README
+    foreign = torch.randint(len(SIGNS), VOCABULARY, (len(TEXTS), 9)).tolist()  # what no search would find
+    for source, target, rated in zip(sources, foreign, engine.log_probs(TEXTS, foreign)):
+        loss = model(Batch(filled([source]), filled([[*target, END]])))
+        assert sum(rated) == pytest.approx(-float(loss.nll), abs=1e-4 * 10)
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_preset_is_equal(name: str, tokeniser: Tokeniser, tmp_path: Path) -> None:
+    assert_equal(small(plan(name)), tokeniser, tmp_path)
+
+
+@pytest.mark.parametrize(("slot", "name"), list(every_model()))
+def test_every_part_is_equal_or_refused(slot: str, name: str, tokeniser: Tokeniser, tmp_path: Path) -> None:
+    from weft.exports.ctranslate2_spec import EXPRESSIBLE, refuse_inexpressible
+
+    chosen = Plan().with_settings({**SMALL, "width": 16, **PLACES[slot](name)})
+    if slot == "init" or name in EXPRESSIBLE[slot]:
+        assert_equal(chosen, tokeniser, tmp_path)
+        return
+    with pytest.raises(WeftError, match="cannot be exported to ctranslate2") as refused:
+        refuse_inexpressible(chosen)
+    assert REFUSED.get((slot, name), f".{slot} is {name!r}, and CTranslate2 has") in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"mixer.key_width": 2, "cross.key_width": 3},
+        {"mixer.value_width": 3, "mixer.key_width": 7, "cross.value_width": 16},
+        {"sharing": "separate", "head": "linear", "position": "concatenated"},
+        {"encoder.wiring": "pre", "encoder.layers": 1, "decoder.layers": 3},
+        {"encoder.mixer.heads": 2, "encoder.feed_forward": "swiglu", "encoder.norm": {"name": "rms", "epsilon": 1e-5}},
+        {"feed_forward": [{"name": "mlp", "activation": "gelu", "hidden": 5}, "geglu"]},
+    ],
+    ids=str,
+)
+def test_what_only_differs_in_shape_is_equal(settings: dict[str, object], tokeniser: Tokeniser, tmp_path: Path) -> None:
+    assert_equal(Plan().with_settings({**SMALL, "width": 16, **settings}), tokeniser, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"decoder.cross.heads": 2}, "decoder.mixer and decoder.cross have 2 and 8 heads"),
+        ({"feed_forward": ["mlp", "swiglu"]}, "encoder.feed_forward has ReLU and SiLU"),
+        ({"decoder.norm": "rms"}, "encoder.norm and decoder.norm have 1e-06 and 1e-05 as ε"),
+    ],
+    ids=str,
+)
+def test_what_ctranslate2_says_only_once_is_refused(settings: dict[str, object], sentence: str) -> None:
+    from weft.exports.ctranslate2_spec import refuse_inexpressible
+
+    with pytest.raises(WeftError, match=sentence):
+        refuse_inexpressible(Plan().with_settings({**SMALL, "width": 16, **settings}))
+
+
+def test_all_that_is_wrong_is_said_at_once() -> None:
+    from weft.exports.ctranslate2_spec import refuse_inexpressible
+
+    with pytest.raises(WeftError) as refused:
+        refuse_inexpressible(Plan().with_settings({"norm": "none", "encoder.feed_forward": "bilinear"}))
+    assert [line.split()[0] for line in str(refused.value).splitlines()[1:]] == [
+        "encoder.feed_forward",
+        "encoder.norm",
+        "decoder.norm",
+    ]

@@ -1,0 +1,34 @@
+"""The file for the `tokenizers` library does what weft's tokeniser does."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from weft.exports.subwords import write_tokenizer
+from weft.folder import Folder
+from weft.models.sequence_to_sequence import END, PAD, START
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[object, Tokenizer]:
+    ours, file = Folder.find("en-de").tokeniser(), tmp_path_factory.mktemp("subwords") / "tokenizer.json"
+    write_tokenizer(ours, Path(file))
+    return ours, Tokenizer.from_file(str(file))
+
+
+@given(text=st.text(min_size=1))
+def test_there_and_back(both: tuple[object, Tokenizer], text: str) -> None:
+    ours, theirs = both
+    ids = ours.encode(text)
+    assert [*theirs.encode(text).ids, END] == ids
+    assert theirs.decode([START, *ids, PAD]) == text
+
+
+@pytest.mark.parametrize("text", ["the end", " the pad", "  two spaces", "</s> <unk>", "\x00\n", "e\u0301 😀"])
+def test_nothing_in_a_text_is_a_sign(both: tuple[object, Tokenizer], text: str) -> None:
+    ours, theirs = both
+    assert [*theirs.encode(text).ids, END] == ours.encode(text)
+    assert theirs.decode(ours.encode(text)) == text

@@ -1,0 +1,98 @@
+"""A folder that CTranslate2 loads, with the subwords beside it and a README that says how to use both."""
+
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from itertools import groupby
+from pathlib import Path
+
+import ctranslate2
+from tokenizers import Tokenizer
+
+from weft.exports.ctranslate2_spec import longest_output, refuse_inexpressible, specification
+from weft.exports.subwords import write_tokenizer
+from weft.models.sequence_to_sequence import END, SequenceToSequence
+from weft.plans.plan import Plan
+from weft.text.tokeniser import Tokeniser
+
+__all__ = ["QUANTISATIONS", "Engine", "refuse_inexpressible", "write"]
+
+QUANTISATIONS = ("float32", "float16", "bfloat16", "int16", "int8", "int8_float32", "int8_float16", "int8_bfloat16")
+AT_A_TIME = 64  # sentences that CTranslate2 translates together
+
+README = """\
+# {name} for CTranslate2
+
+Weights as {quantisation}, written by weft. In this folder, with `pip install ctranslate2 tokenizers`:
+
+```python
+import ctranslate2, tokenizers
+
+tokeniser, translator = tokenizers.Tokenizer.from_file("tokenizer.json"), ctranslate2.Translator(".")
+found = translator.translate_batch([tokeniser.encode("How are you?").tokens], beam_size=5)
+print(tokeniser.decode([tokeniser.token_to_id(token) for token in found[0].hypotheses[0]]))
+```
+
+An empty text has no tokens: leave it out. A text may have {rows} tokens at most: CTranslate2 refuses more.
+
+## The same answers as weft
+
+| option of `translate_batch` | as weft does it | its default |
+|---|---|---|
+| `beam_size` | 5 | 2 |
+| `length_penalty` | 1: the α of log P / \\|Y\\|^α, where both count the end in \\|Y\\| | 1 |
+| `patience` | 1: done when as many hypotheses have ended as the beam is wide | 1 |
+| `min_decoding_length` | 0: the end may come first | 1 |
+| `max_decoding_length` | twice the source's tokens, its end counted, and 20 more | 256 |
+
+Two things cannot be set. Among hypotheses that `max_decoding_length` has cut, weft prefers those that have ended, and
+CTranslate2 goes by the score alone. And with `length_penalty=0` CTranslate2 does not count the ended: it stops when its
+best hypothesis is one of them, which is earlier or later than weft does.
+"""
+
+
+def write(plan: Plan, model: SequenceToSequence, tokeniser: Tokeniser, folder: Path, quantisation: str) -> None:
+    spec = specification(plan, deepcopy(model), tokeniser)  # it is quantised in place
+    spec.optimize(quantisation)
+    spec.save(str(folder))
+    write_tokenizer(tokeniser, folder / "tokenizer.json")
+    text = README.format(name=plan.name, quantisation=quantisation, rows=longest_output(plan))
+    (folder / "README.md").write_text(text, encoding="utf-8")
+
+
+class Engine:
+    """The folder at work, the way its README shows."""
+
+    def __init__(self, folder: Path):
+        self.tokeniser = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self.ids = self.tokeniser.get_vocab()
+        self.translator = ctranslate2.Translator(str(folder), device="cpu")
+
+    def translate(self, texts: Sequence[str], beam: int, limits: Sequence[int]) -> list[list[int]]:
+        sources = self._pieces(texts)
+        found: dict[int, list[int]] = {}
+        for limit, group in groupby(sorted(range(len(texts)), key=limits.__getitem__), limits.__getitem__):
+            rows = list(group)  # CTranslate2 has one limit for all that are translated together
+            results = self.translator.translate_batch(
+                [sources[row] for row in rows],
+                max_batch_size=AT_A_TIME,
+                beam_size=beam,
+                return_end_token=True,  # its absence shows that a translation was cut
+                min_decoding_length=0,
+                max_decoding_length=limit,
+            )
+            found.update((row, self._ids(result.hypotheses[0])) for row, result in zip(rows, results, strict=True))
+        return [found[row] for row in range(len(texts))]
+
+    def log_probs(self, texts: Sequence[str], translations: Sequence[Sequence[int]]) -> list[list[float]]:
+        targets = [[self.tokeniser.id_to_token(i) for i in ids if i != END] for ids in translations]
+        results = self.translator.score_batch(self._pieces(texts), targets, max_batch_size=AT_A_TIME)
+        return [list(result.log_probs) for result in results]
+
+    def text(self, ids: Sequence[int]) -> str:
+        return str(self.tokeniser.decode(list(ids)))
+
+    def _pieces(self, texts: Sequence[str]) -> list[list[str]]:
+        return [found.tokens for found in self.tokeniser.encode_batch(list(texts))]
+
+    def _ids(self, pieces: Iterable[str]) -> list[int]:
+        return [self.ids[piece] for piece in pieces]

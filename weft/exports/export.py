@@ -1,0 +1,94 @@
+"""From a model folder to a folder of another engine, checked before it is put in its place."""
+
+import shutil
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+
+from weft.errors import WeftError, unknown
+from weft.exports.agreement import Agreement, agreement
+from weft.folder import Folder
+from weft.machine import ask
+from weft.text.corpus import Corpus
+from weft.text.examples import EXAMPLES
+from weft.text.reading import read_lines
+from weft.translator import Translator
+
+# A format is a module here, named as the package it needs, with `refuse_inexpressible`, `write`, `Engine` and
+# `QUANTISATIONS`.
+FORMATS = ("ctranslate2",)
+SAMPLE = 100  # texts that an export is checked on, unless the user brings some
+ROUNDING = 1e-3  # log-probabilities of float32 weights may differ by so much: sums in another order
+FIRST_WORDS = """
+import sys
+from pathlib import Path
+from weft.exports.{to} import Engine
+print(len(Engine(Path(sys.argv[1])).translate(["a"], 2, [4])))
+"""
+
+
+def export(folder: Folder, to: str, out: Path, quantisation: str = "float32", sample: Path | None = None) -> Agreement:
+    """Write the model for another engine. `out` is new and comes to be as a whole, or not at all."""
+    if to not in FORMATS:
+        raise WeftError(unknown("export", to, FORMATS))
+    if find_spec(to) is None:
+        raise WeftError(f'this export needs {to}: pip install "weft[export]".')
+    form = import_module(f"weft.exports.{to}")
+    if quantisation not in form.QUANTISATIONS:
+        raise WeftError(unknown(f"quantisation of {to}", quantisation, form.QUANTISATIONS))
+    if out.exists():
+        raise WeftError(f"{out} is there already; choose another --out.")
+    form.refuse_inexpressible(folder.plan())
+    translator = Translator([folder])
+    texts = _texts(folder, translator, sample)
+
+    draft = out.with_name(f".{out.name}.draft")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    try:
+        form.write(folder.plan(), translator.models[0], translator.tokeniser, draft, quantisation)
+        if (folder.path / "README.md").is_file():
+            shutil.copyfile(folder.path / "README.md", draft / "MODEL.md")  # its licence goes where the model goes
+        _try_in_a_child(to, draft)
+        found = agreement(translator, form.Engine(draft), texts)
+        if quantisation == "float32" and not found.gap < ROUNDING:
+            raise WeftError(
+                f"the export is not the model: log-probabilities of the same tokens differ by {found.gap:.2g}. "
+                "Nothing was written; please report it."
+            )
+        draft.replace(out)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return found
+
+
+def _try_in_a_child(to: str, folder: Path) -> None:
+    """Engines choose instructions by themselves, and some machines kill whoever uses what they advertise."""
+    answer = ask(FIRST_WORDS.format(to=to), str(folder))
+    if answer.trouble is not None:
+        raise WeftError(
+            f"{to} cannot run this export here: {answer.trouble}. Nothing was written; --quantize float32 asks least "
+            "of a machine, and weft doctor tells what this one can do."
+        )
+
+
+def _texts(folder: Folder, translator: Translator, sample: Path | None) -> list[str]:
+    """What to check on: the user's lines, else what the run was validated on, else what weft ships for the language."""
+    language = (translator.languages or ("",))[0]
+    if sample is not None:
+        texts = list(read_lines(sample))
+    elif Corpus.exists(folder.path / "tokens" / "valid"):
+        corpus = Corpus(folder.path / "tokens" / "valid")
+        texts = [translator.tokeniser.decode(source.tolist()) for source, _ in islice(corpus, SAMPLE)]
+    elif language in EXAMPLES:
+        texts = list(EXAMPLES[language])
+    else:
+        raise WeftError(
+            f"{folder.path} has no validation pairs to check the export on, and weft none in its language; "
+            "--sample FILE gives it some lines."
+        )
+    fitting = [text for text in texts if text.strip() and len(translator.tokeniser.encode(text)) <= translator.limit]
+    if not fitting:
+        raise WeftError(f"{sample or folder.path} has no text of 1 to {translator.limit} tokens to check on.")
+    return fitting
