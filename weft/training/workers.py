@@ -49,7 +49,10 @@ class Workers:
 
     def united(self, model: nn.Module) -> nn.Module:
         """The model; where there are others, one whose gradients become the mean of all workers'."""
-        return model if self.size == 1 else DistributedDataParallel(model)
+        if self.size == 1:
+            return model
+        # Buffers are tables that all have alike; gradients lie where they are exchanged, not beside it.
+        return DistributedDataParallel(model, forward_sync_buffers=False, gradient_as_bucket_view=True)
 
     def apart(self, united: nn.Module) -> Any:
         """Within this context gradients are gathered up and not yet exchanged."""
