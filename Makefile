@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 DATA ?= ../shared/data
 
-.PHONY: setup demo test lint test-slow model reproduce clean
+.PHONY: setup demo test lint test-slow model reproduce bench clean
 
 setup: .venv/ready
 
@@ -33,6 +33,11 @@ model: setup
 # The score of record on Multi30k: three seeds, see docs/results.md.
 reproduce: setup
 	$(BIN)/python -m benchmarks.multi30k --data $(DATA) --out runs/multi30k
+
+# Speed beside others, see docs/benchmarks.md.
+bench: setup
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
+	$(BIN)/python -m benchmarks.training
 
 clean:
 	rm -rf .venv runs build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
