@@ -219,17 +219,18 @@ class Trainer:
 
 @contextmanager
 def held_back() -> Iterator[list[int]]:
-    """Ctrl-C and a request to end wait for the end of this block; which of them came is in the list."""
+    """Ctrl-C and a request to end wait for the end of this block; which of them came is in the list.
+
+    What someone else takes care of, or ignores, is left to them.
+    """
     asked: list[int] = []
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
     is_main = threading.current_thread() is threading.main_thread()
-    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield asked  # they do not come here, or someone else takes care of them
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for number in before:
+    held = {number: handler for number, handler in usual.items() if is_main and signal.getsignal(number) == handler}
+    for number in held:
         signal.signal(number, lambda number, _: asked.append(number))
     try:
         yield asked
     finally:
-        for number, handler in before.items():
+        for number, handler in held.items():
             signal.signal(number, handler)
