@@ -150,9 +150,8 @@ def main() -> None:
             continue
         result = measure(size, 3 if given.quick else 7)
         if not given.quick:
-            names = list(result["systems"])  # type: ignore[call-overload]
-            memory = {name: peak_memory("benchmarks.training", "--size", size, "--only", name) for name in names}
-            result["peak_memory_mb"] = memory
+            for name, row in result["systems"].items():  # type: ignore[attr-defined]
+                row["peak_memory_mb"] = peak_memory("benchmarks.training", "--size", size, "--only", name)
         say(result, given.json, table(result))
 
 
@@ -165,6 +164,7 @@ def table(result: dict[str, object]) -> str:
         rows.append(
             f"  {name:24} {row['target_tokens_per_second']:>8,} target tokens/s   {row['median']:.3f} s a turn"
             f"   ({row['low']:.3f} to {row['high']:.3f})"
+            + (f"   {row['peak_memory_mb']:,} MB at most" if "peak_memory_mb" in row else "")
         )
     return "\n".join(rows)
 
