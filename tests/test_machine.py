@@ -39,6 +39,9 @@ def test_whatever_happens_to_a_child_is_an_answer(program: str, trouble: str) ->
     assert ask(program, patience=0.5 if "sleep" in program else 60).trouble == trouble
 
 
+OF_DEVELOPERS = ("test", "dev", "bench")
+
+
 def test_a_child_that_is_well_says_so() -> None:
     assert ask("import sys, json; print('hm'); print(json.dumps(sys.argv[1:]))", "a", "b").value == ["a", "b"]
 
@@ -160,6 +163,6 @@ def test_the_doctor_is_calm_about_deaths_and_gaps(monkeypatch: pytest.MonkeyPatc
 
 def test_the_optional_packages_are_those_of_the_extras() -> None:
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-    extras = {name: wanted for name, wanted in project["optional-dependencies"].items() if name not in ("test", "dev", "bench")}
+    extras = {name: wanted for name, wanted in project["optional-dependencies"].items() if name not in OF_DEVELOPERS}
     named = {(package.split(">")[0], extra) for extra, wanted in extras.items() for package in wanted}
     assert {(name, extra) for name, (extra, _) in machine.OPTIONAL.items()} == named
