@@ -4,7 +4,6 @@ marian              transformers' MarianMTModel            post-norm, ReLU, tied
 torch_transformer   torch.nn.Transformer with embeddings   post- or pre-norm, ReLU, tied
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -16,7 +15,6 @@ from weft.parts.attention import Attention
 from weft.parts.positions import sinusoids
 from weft.plans.plan import Plan
 
-Loss = Callable[[Batch], Tensor]  # the mean smoothed cross-entropy of a batch
 LONGEST = 256
 
 

@@ -6,9 +6,8 @@ from weft.decoding.hypothesis import Hypothesis, Search
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.text.batches import compose, filled
 
-CELLS = (
-    4096  # places in a batch, padding included: larger ones leave the cache, smaller ones read all weights for little
-)
+# Places in a batch: more of them leave the cache, fewer make too little of each look at the weights.
+CELLS = 4096
 
 
 def search_all(
