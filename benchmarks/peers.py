@@ -1,7 +1,7 @@
 """weft's weights in the models of others, so that the same work is timed and the same answers are checked.
 
-marian              transformers' MarianMTModel            post-norm, ReLU, tied
-torch_transformer   torch.nn.Transformer with embeddings   post- or pre-norm, ReLU, tied
+transformers_model   its MarianMTModel, or Pegasus           post-norm, or pre-norm; ReLU, tied
+TorchTransformer     torch.nn.Transformer with embeddings   post-norm, ReLU, tied
 """
 
 from typing import Any
@@ -22,27 +22,31 @@ def shifted(target: Tensor) -> Tensor:
     return F.pad(target[:, :-1], (1, 0), value=START)
 
 
-def marian(model: SequenceToSequence, plan: Plan) -> nn.Module:
-    from transformers import MarianConfig, MarianMTModel
+def transformers_model(model: SequenceToSequence, plan: Plan) -> nn.Module:
+    """Marian; where norms stand before, Pegasus, which is Marian with norms before."""
+    from transformers import MarianConfig, MarianMTModel, PegasusConfig, PegasusForConditionalGeneration
 
-    side = plan.decoder
-    part = side.mixer if not isinstance(side.mixer, tuple) else side.mixer[0]
-    feed = model.encoder.layers[0].feed.body
-    peer = MarianMTModel(
-        MarianConfig(
+    pre = plan.encoder.wiring.name == "pre"
+    first = model.encoder.layers[0]
+    # Learned positions are a table as well, and may be shorter.
+    tables = [getattr(side.position.table, "weight", None) for side in (model.source, model.target)]
+    longest = LONGEST if tables[0] is None else tables[0].size(0)
+    Config, Model = (PegasusConfig, PegasusForConditionalGeneration) if pre else (MarianConfig, MarianMTModel)
+    peer = Model(
+        Config(
             vocab_size=model.head.words.num_embeddings,
             d_model=plan.width,
             encoder_layers=plan.encoder.layers,
             decoder_layers=plan.decoder.layers,
-            encoder_attention_heads=part.options.get("heads", 8),
-            decoder_attention_heads=part.options.get("heads", 8),
-            encoder_ffn_dim=feed.project.out_features,
-            decoder_ffn_dim=feed.project.out_features,
+            encoder_attention_heads=first.mix.body.heads,
+            decoder_attention_heads=first.mix.body.heads,
+            encoder_ffn_dim=first.feed.body.project.out_features,
+            decoder_ffn_dim=first.feed.body.project.out_features,
             activation_function="relu",
-            dropout=side.dropout,
+            dropout=plan.decoder.dropout,
             attention_dropout=0.0,
             activation_dropout=0.0,
-            max_position_embeddings=LONGEST,
+            max_position_embeddings=longest,
             scale_embedding=True,
             pad_token_id=PAD,
             eos_token_id=END,
@@ -54,19 +58,23 @@ def marian(model: SequenceToSequence, plan: Plan) -> nn.Module:
     with torch.no_grad():
         peer.model.shared.weight.copy_(model.head.words.weight)
         peer.final_logits_bias.copy_(model.head.bias[None])
-        for mine, theirs in ((model.encoder, peer.model.encoder), (model.decoder, peer.model.decoder)):
-            theirs.embed_positions.weight.copy_(sinusoids(LONGEST, plan.width))
+        for mine, theirs, table in zip(
+            (model.encoder, model.decoder), (peer.model.encoder, peer.model.decoder), tables
+        ):
+            theirs.embed_positions.weight.copy_(sinusoids(longest, plan.width) if table is None else table)
             for layer, other in zip(mine.layers, theirs.layers):
-                _marian_attention(layer.mix, other.self_attn, other.self_attn_layer_norm)
+                _their_attention(layer.mix, other.self_attn, other.self_attn_layer_norm)
                 if mine is model.decoder:
-                    _marian_attention(layer.cross, other.encoder_attn, other.encoder_attn_layer_norm)
+                    _their_attention(layer.cross, other.encoder_attn, other.encoder_attn_layer_norm)
                 _copy(layer.feed.body.project, other.fc1)
                 _copy(layer.feed.body.out, other.fc2)
                 _copy(layer.feed.wiring.norm, other.final_layer_norm)
+            if pre:
+                _copy(mine.closing, theirs.layer_norm)
     return peer
 
 
-def _marian_attention(sublayer: Any, theirs: Any, norm: nn.Module) -> None:
+def _their_attention(sublayer: Any, theirs: Any, norm: nn.Module) -> None:
     body: Attention = sublayer.body
     parts = zip(body.project.weight.split(body.widths), body.project.bias.split(body.widths))
     for (weight, bias), linear in zip(parts, (theirs.q_proj, theirs.k_proj, theirs.v_proj)):
@@ -76,7 +84,7 @@ def _marian_attention(sublayer: Any, theirs: Any, norm: nn.Module) -> None:
     _copy(sublayer.wiring.norm, norm)
 
 
-def marian_logits(peer: nn.Module, batch: Batch) -> Tensor:
+def transformers_logits(peer: nn.Module, batch: Batch) -> Tensor:
     return peer(  # type: ignore[no-any-return]
         input_ids=batch.source,
         attention_mask=(batch.source != PAD).long(),

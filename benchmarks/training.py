@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from benchmarks.measure import interleaved, machine, matmul_peak, peak_memory, peak_operations, say
-from benchmarks.peers import TorchTransformer, marian, marian_logits
+from benchmarks.peers import TorchTransformer, transformers_logits, transformers_model
 from weft.models.sequence_to_sequence import END, PAD, Batch, SequenceToSequence
 from weft.plans.cost import FORWARD_AND_BACK
 from weft.plans.plan import Plan
@@ -64,10 +64,10 @@ def weft_mean(model: SequenceToSequence) -> Mean:
 def systems(recipe: Plan) -> dict[str, tuple[nn.Module, Mean]]:
     torch.manual_seed(1)
     model = recipe.build(vocabulary=VOCABULARY)
-    other, torch_own = marian(model, recipe), TorchTransformer(model, recipe)
+    other, torch_own = transformers_model(model, recipe), TorchTransformer(model, recipe)
     return {
         "weft": (model, weft_mean(model)),
-        "transformers Marian": (other, mean_of(lambda batch: marian_logits(other, batch))),
+        "transformers Marian": (other, mean_of(lambda batch: transformers_logits(other, batch))),
         "torch.nn.Transformer": (torch_own, mean_of(torch_own)),
     }
 

@@ -29,6 +29,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "training": {"errors", "parts", "models", "plans", "text", "decoding", "evaluation", "viewing", "folder"},
     "translator": {"errors", "parts", "models", "plans", "text", "decoding", "evaluation", "viewing", "folder"},
 }
+MAY_KNOW["crew"] = MAY_KNOW["translator"] | {"translator"}
 MAY_KNOW["exports"] = MAY_KNOW["translator"] | {"translator", "machine"}
 MAY_KNOW["commands"] = set(MAY_KNOW)
 MAY_KNOW["__main__"] = {"commands"}

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections import deque
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
@@ -26,6 +27,9 @@ def translate(
     split: Annotated[bool, typer.Option("--split", help="Split every line into sentences first.")] = False,
     too_long: Annotated[str, typer.Option(help="A line longer than the model allows: split it, or error.")] = "split",
     as_json: Json = False,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Processes that translate side by side, the cores divided among them.")
+    ] = 1,
     device: Device = "cpu",
 ) -> None:
     """Translate line for line, from a file or standard input to standard output.
@@ -34,6 +38,7 @@ def translate(
 
     --json prints an object a line, with the scores and the log-probability of every token.
     """
+    from weft.crew import Crew
     from weft.decoding import Sample, best_first
     from weft.errors import WeftError
     from weft.text.portions import portions
@@ -46,16 +51,16 @@ def translate(
         raise WeftError(f"--nbest {nbest} needs --beam {nbest} or more, not {beam}.")
     draw = Sample(temperature, top_k, top_p, nbest, seed, length_penalty)
     search = draw if sample else best_first(beam, length_penalty)
-    translator = load(model, device)
     if file is not None:
         deque(read_lines(file), maxlen=0)  # what is wrong with a file is said before anything is written
     done = 0
-    for lines in portions(read_lines(sys.stdin.buffer if file is None else file), AT_A_TIME):
-        answers = translator.search(lines, search, split=split, too_long=too_long, first=done + 1)
-        for line, found in zip(lines, answers):
-            if as_json:
-                row = {"source": line, "translations": [one.plain() for one in found[:nbest]]}
-                print(json.dumps(row, ensure_ascii=False), flush=True)
-            else:
-                print("\t".join(one_line(one.text) for one in found[:nbest]), flush=True)
-        done += len(lines)
+    with nullcontext(load(model, device)) if workers == 1 else Crew(model, workers, device) as translator:
+        for lines in portions(read_lines(sys.stdin.buffer if file is None else file), AT_A_TIME * workers):
+            answers = translator.search(lines, search, split=split, too_long=too_long, first=done + 1)
+            for line, found in zip(lines, answers):
+                if as_json:
+                    row = {"source": line, "translations": [one.plain() for one in found[:nbest]]}
+                    print(json.dumps(row, ensure_ascii=False), flush=True)
+                else:
+                    print("\t".join(one_line(one.text) for one in found[:nbest]), flush=True)
+            done += len(lines)

@@ -1,0 +1,25 @@
+"""Several processes that translate side by side."""
+
+from pathlib import Path
+
+import pytest
+
+import weft
+from tests.toys import toy_run
+from weft.crew import Crew
+from weft.decoding import Beam, Greedy
+
+
+def test_a_crew_says_what_one_translator_says(tmp_path: Path) -> None:
+    folder = str(toy_run(tmp_path / "run", longest=24).path)
+    texts = ["red cat", "", "blue dog one", "cat", "two red cats"]
+    with Crew(folder, 2) as crew:
+        assert list(crew.search(texts, Beam(3))) == list(weft.load(folder).search(texts, Beam(3)))
+        assert list(crew.search([], Greedy())) == []
+        with pytest.raises(weft.WeftError, match="line 14 has a word of 300 characters"):  # counted over all shares
+            list(crew.search(["cat", "cat", "cat", "cat", "q" * 300], Greedy(), first=10))
+
+
+def test_a_model_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with Crew("en-dee", 2) as crew, pytest.raises(weft.WeftError, match="en-de"):
+        list(crew.search(["cat"], Greedy()))

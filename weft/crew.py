@@ -1,0 +1,60 @@
+"""Several processes that translate side by side, a share of the texts each.
+
+A step of decoding is many small products: two processes of one thread do more of them than one process of two threads,
+and sixteen far more than one of sixteen.
+"""
+
+import signal
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from multiprocessing import get_context
+
+import torch
+
+from weft.decoding import Search
+from weft.translator import Translation, Translator, load
+
+_loaded = cache(load)  # a process of the crew loads its models once
+
+
+class Crew:
+    """Answers as a `Translator` does. It lives as long as it is used in a `with` block."""
+
+    def __init__(self, names: str, workers: int, device: str = "cpu"):
+        self.names, self.workers, self.device = names, workers, device
+        threads = max(1, torch.get_num_threads() // workers)
+        # Not forked: a process that has computed holds threads, and those are not copied.
+        self._pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (threads,))
+
+    def __enter__(self) -> "Crew":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def search(
+        self, texts: Sequence[str], search: Search, *, split: bool = False, too_long: str = "split", first: int = 1
+    ) -> Iterator[list[Translation]]:
+        """For each text its translations, best first; see `Translator.search`."""
+        share = -(-len(texts) // self.workers) or 1
+        jobs = [
+            self._pool.submit(
+                _found, self.names, self.device, texts[i : i + share], search, split, too_long, first + i
+            )
+            for i in range(0, len(texts), share)
+        ]
+        for job in jobs:
+            yield from job.result()
+
+
+def _begin(threads: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that has the crew
+    torch.set_num_threads(threads)
+
+
+def _found(
+    names: str, device: str, texts: Sequence[str], search: Search, split: bool, too_long: str, first: int
+) -> list[list[Translation]]:
+    translator: Translator = _loaded(names, device)
+    return list(translator.search(texts, search, split=split, too_long=too_long, first=first))
