@@ -39,9 +39,7 @@ class Crew:
         """For each text its translations, best first; see `Translator.search`."""
         share = -(-len(texts) // self.workers) or 1
         jobs = [
-            self._pool.submit(
-                _found, self.names, self.device, texts[i : i + share], search, split, too_long, first + i
-            )
+            self._pool.submit(_found, self.names, self.device, texts[i : i + share], search, split, too_long, first + i)
             for i in range(0, len(texts), share)
         ]
         for job in jobs:

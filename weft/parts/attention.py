@@ -90,9 +90,10 @@ class Attention(nn.Module):
     def _own(self, x: Tensor, call: Call) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
         asking = torch.arange(x.size(1), device=x.device)[None] if call.positions is None else call.positions
         asked, keep = asking, call.keep
-        query, key, value = self.project(x).split(self.widths, -1)  # (B, T, H · K)
+        projected = self.project(x)
+        query, key, value = projected.split(self.widths, -1)  # (B, T, H · K)
         if call.state is not None:
-            past = call.state.append(f"{call.place}.key_value", torch.cat((key, value), -1))
+            past = call.state.append(f"{call.place}.key_value", projected[..., self.widths[0] :])
             key, value = torch.split(past, self.widths[1:], -1)  # (B, S, H · K)
             asked = torch.arange(past.size(1), device=x.device)[None]
             if keep is not None:

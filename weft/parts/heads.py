@@ -14,6 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+FAR = 80.0  # nats: probabilities below e^-80 lose digits in float32, below e^-103 they are 0
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -93,12 +95,14 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             h, target = hidden[rows], targets[rows, None]
             scores = torch.addmm(bias, h, weight.T, out=buffer[: h.size(0)])  # (rows, V)
             chosen = scores.gather(1, target)[:, 0]
-            torch.log_softmax(scores, 1, out=scores)
-            surprise = -scores.gather(1, target)[:, 0]
+            p = torch.softmax(scores, 1, out=scores)
+            surprise = -p.gather(1, target)[:, 0].log()
+            lost = surprise > FAR  # its probability is no full float any more, its logarithm still is
+            if lost.any():
+                surprise[lost] = -F.linear(h[lost], weight, bias).log_softmax(1).gather(1, target[lost])[:, 0]
             nll += surprise.sum()
             uniform += (surprise + chosen - mean_logit[rows]).sum()  # log Σ exp - mean
             if wanted:
-                p = scores.exp_()
                 hidden_grad[rows].addmm_(p, weight)
                 weight_grad.addmm_(p.T, h)
                 bias_grad += p.sum(0)
@@ -109,9 +113,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        hidden_grad, weight_grad, bias_grad = ctx.saved_tensors
-        scale = grads[0]
-        return hidden_grad * scale, weight_grad * scale, bias_grad * scale, None, None, None
+        return *(grad.mul_(grads[0]) for grad in ctx.saved_tensors), None, None, None
 
 
 def _gradient_of_target(
