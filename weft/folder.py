@@ -152,6 +152,14 @@ def read_weights(file: Path) -> dict[str, Tensor]:
 
 def load_weights(model: nn.Module, file: Path) -> None:
     """Fill a model; stored as float16 or float32, it becomes what the model is."""
+    stored = fitting_weights(model, file)
+    with torch.no_grad():
+        for name, parameter in parameters(model).items():
+            parameter.copy_(stored[name])
+
+
+def fitting_weights(model: nn.Module, file: Path) -> dict[str, Tensor]:
+    """The weights in a file that was written for a model like this one."""
     stored, wanted = read_weights(file), parameters(model)
     wrong = [f"{name} is missing" for name in wanted.keys() - stored.keys()]
     wrong += [f"{name} is not part of this plan" for name in stored.keys() - wanted.keys()]
@@ -161,6 +169,4 @@ def load_weights(model: nn.Module, file: Path) -> None:
     if wrong:
         listed = "\n".join(f"  {line}" for line in sorted(wrong)[:20])
         raise WeftError(f"{file} does not fit the plan, in {len(wrong)} places:\n{listed}")
-    with torch.no_grad():
-        for name, parameter in wanted.items():
-            parameter.copy_(stored[name])
+    return stored

@@ -242,6 +242,10 @@ MISTAKES = {
         ["train", "transformer-tiny", "--out", "run", "--resume", "--train", "x"],
         "leave out --train",
     ),
+    "shares for one": (
+        ["train", "run", "--train", "train.en", "train.de", "--valid", "val.en", "val.de", "--out", "x", "--shard"],
+        "it needs --workers 2 or more, or torchrun",
+    ),
     "resume in another order": (
         ["train", "transformer-tiny", "--out", "run", "--resume", "--set", "seed=9"],
         "seed cannot be set anew when a run is resumed",

@@ -79,10 +79,11 @@ def test_alone_nothing_is_exchanged() -> None:
     assert ALONE.gather("mine") == ["mine"]
 
 
-def test_the_curve_is_that_of_one_process(tmp_path: Path) -> None:
-    """Also where a batch is shared unevenly and two of them make a step."""
-    settings = {**PLAIN, "accumulate": 2, "batch_tokens": 35}
-    one, two = alone(tmp_path / "one", settings), together(tmp_path / "two", settings)
+@pytest.mark.parametrize("how", [(), ("--shard",)], ids=["replicated", "sharded"])
+def test_the_curve_is_that_of_one_process(tmp_path: Path, how: tuple[str, ...]) -> None:
+    """Also where a batch is shared unevenly, two of them make a step, and the gradient is clipped."""
+    settings = {**PLAIN, "accumulate": 2, "batch_tokens": 35, "clip": 0.5}
+    one, two = alone(tmp_path / "one", settings), together(tmp_path / "two", settings, *how)
     assert len(curve(one)) == 9
     assert curve(two) == pytest.approx(curve(one), abs=1e-4)
 
@@ -105,6 +106,32 @@ def test_workers_that_stop_go_on_to_the_last_bit(tmp_path: Path, number: signal.
     whole = together(tmp_path / "whole", settings)
     ends = [read_weights(folder / "model.safetensors") for folder in (tmp_path / "stopped", whole)]
     assert are_equal(*ends)
+
+
+SHARDED = ("--workers", "2", "--shard")
+
+
+@pytest.mark.parametrize(("first", "then"), [((), SHARDED), (SHARDED, ())], ids=["alone first", "sharded first"])
+def test_a_checkpoint_is_the_same_whoever_wrote_it(tmp_path: Path, first: tuple[str], then: tuple[str]) -> None:
+    settings = {**PLAIN, "steps": 20, "validate_every": 10}
+    changed = alone(tmp_path / "changed", settings, *first)
+    alone(changed, settings, *then, "--resume", "--set", "steps=40")
+    whole = alone(tmp_path / "whole", {**settings, "steps": 40})
+    files = [run / "checkpoints" / "step-00000040" for run in (changed, whole)]
+    for name in ("model.safetensors", "optimiser.safetensors"):
+        ours, theirs = (
+            {key: value for key, value in read_weights(file / name).items() if "random" not in key} for file in files
+        )
+        assert {key: value.shape for key, value in ours.items()} == {key: value.shape for key, value in theirs.items()}
+        assert all(torch.allclose(ours[key], theirs[key], rtol=1e-3, atol=1e-4) for key in theirs)
+
+
+def test_a_sharded_run_goes_on_to_the_last_bit(tmp_path: Path) -> None:
+    settings = {"steps": 10, "validate_every": 5, "dropout": 0.2}
+    stopped = together(tmp_path / "stopped", settings, "--shard")
+    together(stopped, settings, "--shard", "--resume", "--set", "steps=20")
+    whole = together(tmp_path / "whole", {**settings, "steps": 20}, "--shard")
+    assert are_equal(*(read_weights(run / "checkpoints/step-00000020/model.safetensors") for run in (stopped, whole)))
 
 
 def test_a_lost_worker_is_named_and_another_number_goes_on(tmp_path: Path) -> None:

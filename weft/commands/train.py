@@ -28,6 +28,9 @@ def train(
     columns: Annotated[str | None, typer.Option(help="Columns of TSV files, such as 1,2.")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda or mps.")] = "cpu",
     workers: Annotated[int, typer.Option(min=1, help="Processes on this machine that train together.")] = 1,
+    shard: Annotated[
+        bool, typer.Option("--shard", help="Workers share out the model too: for one too large for each of them.")
+    ] = False,
 ) -> None:
     """Train a model on pairs of sentences.
 
@@ -43,6 +46,7 @@ def train(
     from weft.text.reading import read_pairs
     from weft.training.observers import Bar
     from weft.training.run import begin, check_beginning, resumed, trainer
+    from weft.training.united import Replicated, Sharded
     from weft.training.workers import hire, join
 
     chosen = find_plan(_only(plan or [], [*(train or []), *(valid or [])])).with_settings(settings or [])
@@ -50,7 +54,9 @@ def train(
         raise WeftError(
             "--resume goes on with what the run began with: leave out --train, --valid, --from and the like."
         )
-    with hire(workers), join(device) as team:
+    with hire(workers), join(device, Sharded if shard else Replicated) as team:
+        if shard and team.size == 1:
+            raise WeftError("--shard shares a model out among workers: it needs --workers 2 or more, or torchrun.")
         console = Console(stderr=True, highlight=False, soft_wrap=True, quiet=not team.is_first)
         if resume and team.is_first:
             resumed(Folder.find(out), chosen.name, settings or [])

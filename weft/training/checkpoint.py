@@ -20,8 +20,9 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from weft.errors import WeftError
-from weft.folder import load_weights, parameters, read_weights, save_weights
+from weft.folder import fitting_weights, parameters, read_weights, save_weights
 from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.training.united import fill, slice_like
 
 
 @dataclass
@@ -35,6 +36,9 @@ class Progress:
     scores: dict[int, dict[str, float]] = field(default_factory=dict)  # validations by step
 
 
+MOMENTS = ("exp_avg", "exp_avg_sq")  # of the gradient and of its square; a number for each weight
+
+
 def path_of(folder: Path, step: int) -> Path:
     return folder / f"step-{step:08d}"
 
@@ -43,7 +47,7 @@ Draws = dict[str, Tensor]  # the states of one worker's random generators
 
 
 def save(
-    folder: Path, model: SequenceToSequence, optimiser: Optimizer, progress: Progress, draws: Sequence[Draws]
+    folder: Path, weights: dict[str, Tensor], moments: dict[str, Tensor], progress: Progress, draws: Sequence[Draws]
 ) -> Path:
     """Written under a temporary name and renamed: a checkpoint is there as a whole or not at all."""
     final = path_of(folder, progress.step)
@@ -51,9 +55,9 @@ def save(
     for left_over in folder.glob(".step-*.draft"):
         shutil.rmtree(left_over)
     draft.mkdir(parents=True)
-    save_weights(dict(parameters(model)), draft / "model.safetensors")
+    save_weights(weights, draft / "model.safetensors")
     random = {f"{rank}:{name}": state for rank, states in enumerate(draws) for name, state in states.items()}
-    save_weights(_moments(model, optimiser) | random, draft / "optimiser.safetensors")
+    save_weights(moments | random, draft / "optimiser.safetensors")
     (draft / "state.json").write_text(json.dumps(asdict(progress)))
     shutil.rmtree(final, ignore_errors=True)
     draft.rename(final)
@@ -68,13 +72,14 @@ def newest(folder: Path) -> Path | None:
 
 def load(checkpoint: Path, model: SequenceToSequence, optimiser: Optimizer, rank: int = 0) -> Progress:
     """Bring model, optimiser and this worker's random state to where they were. One that was not there draws anew."""
-    load_weights(model, checkpoint / "model.safetensors")
+    fill(model, fitting_weights(model, checkpoint / "model.safetensors"))
     stored = read_weights(checkpoint / "optimiser.safetensors")
     try:
-        moments: dict[int, dict[str, Tensor]] = {}
-        for i, name in enumerate(parameters(model)):
-            moments[i] = {moment: stored[f"{name}:{moment}"] for moment in ("step", "exp_avg", "exp_avg_sq")}
-        optimiser.load_state_dict({**optimiser.state_dict(), "state": moments})
+        state_of: dict[int, dict[str, Tensor]] = {}
+        for i, (name, parameter) in enumerate(parameters(model).items()):
+            state_of[i] = {"step": stored[f"{name}:step"]}
+            state_of[i] |= {moment: slice_like(stored[f"{name}:{moment}"], parameter) for moment in MOMENTS}
+        optimiser.load_state_dict({**optimiser.state_dict(), "state": state_of})
         mine = {name.removeprefix(f"{rank}:"): value for name, value in stored.items() if name.startswith(f"{rank}:")}
         if mine or rank == 0:
             restore_random_state(mine)
@@ -124,7 +129,8 @@ def average(folder: Path, steps: list[int]) -> dict[str, Tensor]:
     return {name: (value / len(files)).float() for name, value in total.items()}
 
 
-def _moments(model: SequenceToSequence, optimiser: Optimizer) -> dict[str, Tensor]:
+def moments(model: SequenceToSequence, optimiser: Optimizer) -> dict[str, Tensor]:
+    """What Adam remembers of each parameter."""
     return {
         f"{name}:{moment}": value
         for name, parameter in parameters(model).items()

@@ -12,14 +12,14 @@ from typing import Protocol
 import torch
 
 from weft.errors import Interrupted, WeftError
-from weft.folder import Folder, load_weights, save_weights
+from weft.folder import Folder, fitting_weights, parameters, save_weights
 from weft.models.sequence_to_sequence import PAD, Batch, SequenceToSequence
-from weft.parts.heads import Loss
 from weft.plans.catalogues import SCHEDULES
 from weft.plans.plan import Training
 from weft.text.batches import Batches
 from weft.training import checkpoint
 from weft.training.checkpoint import Progress
+from weft.training.united import fill, gathered, whole
 from weft.training.workers import ALONE, Workers
 
 Validate = Callable[[SequenceToSequence], dict[str, float]]
@@ -50,7 +50,7 @@ class Trainer:
     ):
         self.model = model
         self.workers = workers
-        self.united = workers.united(model)
+        self.united = workers.union(model)
         self.options = options
         self.batches = batches
         self.validate = validate
@@ -123,9 +123,11 @@ class Trainer:
 
     def _save(self) -> None:
         draws = self.workers.gather(checkpoint.random_state())
+        weights = gathered(parameters(self.model), self.workers.is_first)
+        moments = gathered(checkpoint.moments(self.model, self.optimiser), self.workers.is_first)
         if not self.workers.is_first:
             return
-        checkpoint.save(self.folder.checkpoints, self.model, self.optimiser, self.progress, draws)
+        checkpoint.save(self.folder.checkpoints, weights, moments, self.progress, draws)
         # Where a finished run goes on, its average is older than this checkpoint: whoever translates takes the newer.
         self.folder.average.unlink(missing_ok=True)
 
@@ -144,14 +146,14 @@ class Trainer:
         objective = nll = 0.0
         for batch in batches:
             mine = self.workers.share(batch).to(self.device)
-            with nullcontext() if batch is batches[-1] else self.workers.apart(self.united):
-                loss: Loss = self.united(mine)
+            with nullcontext() if batch is batches[-1] else self.united.apart():
+                loss = self.united(mine)
                 # Gradients of several workers become their mean, and the sum is wanted.
                 torch.autograd.backward(loss.objective * (self.workers.size / tokens))
             objective += float(loss.objective.detach())
             nll += float(loss.nll)
         objective, nll = self.workers.total(objective, nll)
-        norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip or torch.inf))
+        norm = float(whole(torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip or torch.inf)))
         if not math.isfinite(norm):
             raise WeftError(
                 f"the gradient of step {self.progress.step + 1} is {norm}: the training has diverged. "
@@ -185,13 +187,17 @@ class Trainer:
         return step > 0 and on_time and step not in self.progress.scores
 
     def _validate(self) -> None:
-        scores = self.validate(self.model)
+        scores = self._scores()
         self.progress.scores[self.progress.step] = scores
         self._save()
         if self.workers.is_first:
             checkpoint.prune(self.folder.checkpoints, set(self._averaged()) | {self._by_goodness()[0]})
         for observer in self.observers:
             observer.validation(self.progress.step, scores)
+
+    def _scores(self) -> dict[str, float]:
+        with self.united.whole() as model:
+            return self.validate(model)
 
     def _by_goodness(self) -> list[int]:
         """Validated steps, best first."""
@@ -213,8 +219,8 @@ class Trainer:
             weights = checkpoint.average(self.folder.checkpoints, self._averaged())
             save_weights(weights, self.folder.average)
         self.workers.wait()
-        load_weights(self.model, self.folder.average)
-        return self.validate(self.model)
+        fill(self.model, fitting_weights(self.model, self.folder.average))
+        return self._scores()
 
 
 @contextmanager

@@ -12,17 +12,17 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 
 import torch
-from torch import distributed, nn
-from torch.nn.parallel import DistributedDataParallel
+from torch import distributed
 
 from weft.errors import WeftError
 from weft.models.sequence_to_sequence import PAD, Batch
+from weft.training.united import Replicated, United
 
 PATIENCE = timedelta(hours=2)  # that workers wait for one of them: a large corpus is read by the first alone
 Thing = TypeVar("Thing")
@@ -34,6 +34,7 @@ class Workers:
 
     rank: int = 0
     size: int = 1
+    union: type[United] = United  # how a model is theirs together
 
     @property
     def is_first(self) -> bool:
@@ -46,17 +47,6 @@ class Workers:
         if len(mine.source):
             return mine
         return Batch(batch.source[:1], torch.full_like(batch.target[:1], PAD))
-
-    def united(self, model: nn.Module) -> nn.Module:
-        """The model; where there are others, one whose gradients become the mean of all workers'."""
-        if self.size == 1:
-            return model
-        # Buffers are tables that all have alike; gradients lie where they are exchanged, not beside it.
-        return DistributedDataParallel(model, forward_sync_buffers=False, gradient_as_bucket_view=True)
-
-    def apart(self, united: nn.Module) -> Any:
-        """Within this context gradients are gathered up and not yet exchanged."""
-        return united.no_sync() if isinstance(united, DistributedDataParallel) else nullcontext()
 
     def total(self, *mine: float) -> list[float]:
         """Each number, summed over all workers."""
@@ -98,7 +88,7 @@ ALONE = Workers()
 
 
 @contextmanager
-def join(device: str) -> Iterator[Workers]:
+def join(device: str, union: type[United] = Replicated) -> Iterator[Workers]:
     """Those that were started together with this process; without others it is alone."""
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
@@ -107,7 +97,7 @@ def join(device: str) -> Iterator[Workers]:
     if device == "cuda":
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     distributed.init_process_group("nccl" if device == "cuda" else "gloo", timeout=PATIENCE)
-    team = Workers(distributed.get_rank(), size)
+    team = Workers(distributed.get_rank(), size, union)
     try:
         with team.loss_in_words():
             yield team
