@@ -111,19 +111,27 @@ def test_workers_that_stop_go_on_to_the_last_bit(tmp_path: Path, number: signal.
 SHARDED = ("--workers", "2", "--shard")
 
 
+@pytest.fixture(scope="module")
+def forty_steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return alone(tmp_path_factory.mktemp("workers") / "whole", {**PLAIN, "steps": 40, "validate_every": 10})
+
+
 @pytest.mark.parametrize(("first", "then"), [((), SHARDED), (SHARDED, ())], ids=["alone first", "sharded first"])
-def test_a_checkpoint_is_the_same_whoever_wrote_it(tmp_path: Path, first: tuple[str], then: tuple[str]) -> None:
+def test_a_checkpoint_is_the_same_whoever_wrote_it(
+    tmp_path: Path, forty_steps: Path, first: tuple[str, ...], then: tuple[str, ...]
+) -> None:
     settings = {**PLAIN, "steps": 20, "validate_every": 10}
-    changed = alone(tmp_path / "changed", settings, *first)
-    alone(changed, settings, *then, "--resume", "--set", "steps=40")
-    whole = alone(tmp_path / "whole", {**settings, "steps": 40})
-    files = [run / "checkpoints" / "step-00000040" for run in (changed, whole)]
+    run = alone(tmp_path / "run", settings, *first)
+    alone(run, settings, *then, "--resume", "--set", "steps=40")
+    assert curve(run) == pytest.approx(curve(forty_steps), abs=1e-4)
     for name in ("model.safetensors", "optimiser.safetensors"):
-        ours, theirs = (
-            {key: value for key, value in read_weights(file / name).items() if "random" not in key} for file in files
-        )
-        assert {key: value.shape for key, value in ours.items()} == {key: value.shape for key, value in theirs.items()}
-        assert all(torch.allclose(ours[key], theirs[key], rtol=1e-3, atol=1e-4) for key in theirs)
+        ours, theirs = (read_weights(each / "checkpoints/step-00000040" / name) for each in (run, forty_steps))
+        for key, value in theirs.items():
+            if key == "0:random":
+                continue  # workers draw for themselves
+            assert ours[key].shape == value.shape, key
+            if not key.endswith("project.bias"):  # of keys: it has no gradient but rounding, which Adam makes large
+                assert torch.allclose(ours[key], value, rtol=1e-4, atol=1e-5), key
 
 
 def test_a_sharded_run_goes_on_to_the_last_bit(tmp_path: Path) -> None:

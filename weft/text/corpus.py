@@ -4,7 +4,7 @@ cost no more memory than ten."""
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ class Corpus:
                 lengths = np.fromiter(map(len, rows), np.int64, len(rows))
                 (end + lengths.cumsum()).tofile(ends)
                 end += int(lengths.sum())
-                np.fromiter((i for row in rows for i in row), kind).tofile(ids)
+                np.fromiter(chain.from_iterable(rows), kind, int(lengths.sum())).tofile(ids)
         about = {"type": np.dtype(kind).name, "left_out": {k: n for k, n in left_out.items() if n}}
         (folder / "corpus.json").write_text(json.dumps(about))  # last: a folder without it is not a corpus
         return cls(folder)
