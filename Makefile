@@ -38,6 +38,9 @@ reproduce: setup
 bench: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
 	$(BIN)/python -m benchmarks.training
+	$(BIN)/python -m benchmarks.growth
+	$(BIN)/python -m benchmarks.reading
+	$(BIN)/python -m benchmarks.start_up
 
 clean:
 	rm -rf .venv runs build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -7,7 +7,7 @@ which no piece can.
 
 import json
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -16,6 +16,7 @@ from weft.errors import WeftError
 from weft.models.sequence_to_sequence import END, PAD, START
 
 SIGNS = ("the pad", "the start", "the end", "the unused")
+SEEN = ("", "∅", "∎", "?")  # what a person sees of them
 assert (PAD, START, END) == (0, 1, 2)
 
 
@@ -97,12 +98,7 @@ class Tokeniser:
 
     def readable(self, ids: Iterable[int]) -> list[str]:
         """Each piece as a person may see it: words begin with ·, an end is ∎, half a character is its bytes."""
-        return [self._readable[i] for i in ids]
-
-    @cached_property
-    def _readable(self) -> list[str]:
-        pieces = [str(self.pieces.id_to_token(i)) for i in range(len(SIGNS), len(self))]
-        return ["", "∅", "∎", "?", *map(_seen, pieces)]
+        return [SEEN[i] if i < len(SIGNS) else _seen(self.pieces.id_to_token(i)) for i in ids]
 
 
 def _words() -> pre_tokenizers.PreTokenizer:
@@ -117,15 +113,18 @@ def _assembled(vocab: dict[str, int], merges: list[list[str]]) -> Tokenizer:
     return pieces
 
 
+@cache
 def _seen(piece: str) -> str:
     text = bytes(map(_byte, piece)).decode("utf-8", "surrogateescape").replace(" ", "·")
     return "".join(character if _is_unicode(character) else f"<{ord(character) & 0xFF:02X}>" for character in text)
 
 
+HIDDEN = [*range(0x21), *range(0x7F, 0xA1), 0xAD]
+
+
 def _byte(character: str) -> int:
     """The byte that the byte-level alphabet shows as this character: printable ones as they are, others from U+0100."""
-    hidden = [*range(0x21), *range(0x7F, 0xA1), 0xAD]
-    return hidden[ord(character) - 256] if ord(character) >= 256 else ord(character)
+    return HIDDEN[ord(character) - 256] if ord(character) >= 256 else ord(character)
 
 
 def _is_unicode(text: str) -> bool:

@@ -1,0 +1,32 @@
+"""What `weft translate` loads before it answers: a heavy package that someone imports on the way would be noticed here,
+where a clock would notice only the weather of the machine."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = """
+import sys
+from weft import commands
+
+try:
+    commands.run(["translate", "en-de"])
+finally:
+    print(*sys.modules)
+"""
+NOT_NEEDED = {
+    *("ctranslate2", "defusedxml", "matplotlib", "pandas", "polib", "rich", "sacrebleu", "sympy", "tensorboard"),
+    *("transformers", "torch._dynamo", "torch._inductor", "torch.distributed.fsdp", "torch.distributed.tensor"),
+    *("weft.exports", "weft.machine", "weft.training", "weft.viewing.pictures", "weft.evaluation.scores"),
+}
+
+
+def test_nothing_heavy_is_loaded() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], input="How are you?\n", check=True, capture_output=True, text=True, cwd=ROOT
+    )
+    translation, loaded = done.stdout.splitlines()
+    assert translation == "Wie geht es dir?"
+    assert {"torch", "weft.translator"} <= {*loaded.split()}
+    assert not NOT_NEEDED & {*loaded.split()}
