@@ -41,9 +41,10 @@ def together(folder: Path, settings: Settings, *more: str) -> Path:
     return alone(folder, settings, "--workers", "2", *more)
 
 
-def curve(folder: Path) -> list[float]:
+def curve(folder: Path, what: str = "loss") -> list[float]:
     rows = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
-    return [row["valid"]["loss"] if "valid" in row else row["loss"] for row in rows]
+    told = [row.get("valid", row) for row in rows]
+    return [row[what] for row in told if what in row]
 
 
 def interrupted(folder: Path, settings: Settings, number: signal.Signals, victim: int) -> str:
@@ -86,6 +87,7 @@ def test_the_curve_is_that_of_one_process(tmp_path: Path, how: tuple[str, ...]) 
     one, two = alone(tmp_path / "one", settings), together(tmp_path / "two", settings, *how)
     assert len(curve(one)) == 9
     assert curve(two) == pytest.approx(curve(one), abs=1e-4)
+    assert curve(two, "gradient") == pytest.approx(curve(one, "gradient"), rel=1e-4), "the norm is that of all slices"
 
 
 def test_torchrun(tmp_path: Path) -> None:
