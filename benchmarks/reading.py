@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.measure import machine, say
 
-WORDS = 50_000
+WORDS = 20_000
 
 
 def write_pairs(file: Path, count: int, seed: int = 1) -> None:
