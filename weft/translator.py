@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
 import torch
@@ -14,7 +15,9 @@ from weft.models.sequence_to_sequence import START, SequenceToSequence
 from weft.text.batches import filled
 from weft.text.sentences import Piece, split_long, split_sentences
 from weft.text.tokeniser import Tokeniser
-from weft.viewing.attention import Attention, Recorder
+from weft.viewing.attention import Attention, Recorder, check_head, heads_of
+from weft.viewing.heads import Head, Without
+from weft.viewing.search import SearchTree, search_tree
 
 AT_A_TIME = 1024  # texts that are sorted by length and translated together
 
@@ -123,27 +126,54 @@ class Translator:
         return token_loss(self.models, list(zip(sources, targets)))
 
     @torch.inference_mode()
-    def attention(self, text: str, target: str | None = None) -> Attention:
-        """What the (first) model looks at while it reads a text and writes its translation, or the given one."""
-        model = self.models[0]
-        source = self.tokeniser.encode(text)
-        if len(source) > self.limit:
-            raise WeftError(f"a sentence of {len(source)} tokens, and this model allows {self.limit}.")
+    def attention(self, text: str, target: str | None = None, off: Iterable[Head] = ()) -> Attention:
+        """What the (first) model looks at while it reads a text and writes its translation, or the given one.
+
+        Heads that are `off` say nothing, neither to the search nor to whoever looks: `off=[Head("cross", 2, 1)]`.
+        """
+        model, source, silent = self.models[0], self._encoded(text), self._existing(off)
         if target is None:
-            ids = list(Beam()(self.models, filled([source]).to(self.device))[0][0].ids)
+            ids = list(Without(Beam(), silent)(self.models, source)[0][0].ids)
         else:
             ids = self.tokeniser.encode(target)
-        recorder = Recorder()
-        memory = model.encode(filled([source]).to(self.device), recorder)
-        model.decode(filled([[START, *ids[:-1]]]).to(self.device), memory, watch=recorder)
+        recorder = Recorder(silent)
+        memory = model.encode(source, recorder)
+        hidden = model.decode(filled([[START, *ids[:-1]]]).to(self.device), memory, watch=recorder)  # (1, T, D)
+        log_probs = model.head.log_probs(hidden[0])[range(len(ids)), ids]  # (T)
         return Attention(
             self.folders[0].name,
             text,
-            self.tokeniser.readable(source),
+            self.tokeniser.readable(source[0].tolist()),
             self.tokeniser.readable(ids),
             self.tokeniser.decode(ids),
+            log_probs.tolist(),
             **recorder.maps(),
+            off=silent,
+            seen=recorder.seen,
         )
+
+    def search_tree(self, text: str, *, beam: int = 5, length_penalty: float = 1.0) -> SearchTree:
+        """How a beam search came to its translation: every candidate of every step."""
+        return search_tree(self.models, self.tokeniser, self._encoded(text), Beam(beam, length_penalty))
+
+    def _encoded(self, text: str) -> torch.Tensor:
+        """One text that is looked at as a whole, (1, S)."""
+        source = self.tokeniser.encode(text)
+        if len(source) > self.limit:
+            raise WeftError(f"a sentence of {len(source)} tokens, and this model allows {self.limit}.")
+        return filled([source]).to(self.device)
+
+    def _existing(self, heads: Iterable[Head]) -> tuple[Head, ...]:
+        """These heads, each once, if there are such."""
+        found = tuple(dict.fromkeys(heads))
+        for head in found:
+            check_head(head, self.heads)
+        return found
+
+    @cached_property
+    def heads(self) -> dict[str, tuple[int, int]]:
+        """How many layers and heads the (first) model has, of each kind of attention."""
+        return heads_of(self.models[0])
 
 
 def _longest_source(folder: Folder, model: SequenceToSequence) -> int:

@@ -61,6 +61,10 @@ class Beam:
             # The first k candidates that go on, in the order of their scores.
             rank = torch.arange(top.indices.size(1), device=device) + ended * (2 * k)
             going = rank.topk(k, 1, largest=False).indices
+            if watch is not None:
+                seen = {"row": row, "token": token, "log_prob": step_log_prob, "total": top.values, "going": going}
+                for name, value in seen.items():
+                    watch.see("search", name, value)  # (sentences, 2 k candidates, best first); going: (sentences, k)
 
             length = run.step
             live = [s for s, sentence in enumerate(active) if len(found[sentence]) < k and length < limits[sentence]]

@@ -84,6 +84,9 @@ class Attention(nn.Module):
         if call.watch is not None:
             weights = attention_weights(query, key, visible).transpose(1, 2).reshape(B, T, self.heads, -1)
             call.watch.see(call.place, "weights", weights.transpose(1, 2))  # (B, H, T, S)
+            for name, seen in {"query": query, "key": key, "value": value, "visible": visible}.items():
+                if seen is not None:
+                    call.watch.see(call.place, name, seen)  # (B, H, T or S, K); visible: (B or 1, 1, T or 1, S)
             mixed = call.watch.change(call.place, "heads", mixed)
         return self.out(mixed.flatten(2))  # type: ignore[no-any-return]  # (B, T, D)
 

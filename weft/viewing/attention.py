@@ -1,68 +1,193 @@
-"""What a model looks at: attention weights captured beside the fast path, with the tokens they belong to."""
+"""What a model looks at: attention captured beside the fast path, with the tokens it belongs to."""
 
-from dataclasses import dataclass
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from weft.errors import WeftError
+from weft.models.sequence_to_sequence import END, START, SequenceToSequence
+from weft.viewing.heads import KINDS, Head, HeadsOff, place_of
 
 
-class Recorder:
-    """A watcher that keeps the attention weights of every layer it sees, and changes nothing."""
+class Recorder(HeadsOff):
+    """A watcher that keeps what every attention shows; heads may be switched off, and nothing else is changed."""
 
-    def __init__(self) -> None:
-        self.weights: dict[str, Tensor] = {}  # by place, such as "decoder.0.cross"
+    def __init__(self, off: Iterable[Head] = ()) -> None:
+        super().__init__(off)
+        self.seen: dict[tuple[str, str], Tensor] = {}  # by place and name, such as ("decoder.0.cross", "weights")
 
     def see(self, place: str, name: str, value: Tensor) -> None:
-        if name == "weights":
-            self.weights[place] = value
-
-    def change(self, place: str, name: str, value: Tensor) -> Tensor:
-        return value
+        self.seen[place, name] = value
 
     def maps(self) -> dict[str, Tensor]:
         """Of the first row of the batch: encoder, decoder and cross attention, (N, H, T, S) each."""
-        kinds = {"encoder": ("encoder", "mix"), "decoder": ("decoder", "mix"), "cross": ("decoder", "cross")}
+        weights = {place: seen[0] for (place, name), seen in self.seen.items() if name == "weights"}
         return {
-            kind: torch.stack([w[0] for place, w in self.weights.items() if _is_at(place, *where)])
-            for kind, where in kinds.items()
+            kind: torch.stack([w for place, w in weights.items() if place.startswith(side) and place.endswith(name)])
+            for kind, (side, name) in KINDS.items()
         }
 
 
-def _is_at(place: str, side: str, sublayer: str) -> bool:
-    return place.startswith(f"{side}.") and place.endswith(f".{sublayer}")
+def heads_of(model: SequenceToSequence) -> dict[str, tuple[int, int]]:
+    """How many layers and heads there are of each kind, found by looking at a pass over a single token."""
+    recorder = Recorder()
+    device = next(model.parameters()).device
+    with torch.inference_mode():
+        memory = model.encode(torch.tensor([[END]], device=device), recorder)
+        model.decode(torch.tensor([[START]], device=device), memory, watch=recorder)
+    return {kind: (maps.size(0), maps.size(1)) for kind, maps in recorder.maps().items()}
+
+
+def check_head(head: Head, counts: dict[str, tuple[int, int]]) -> None:
+    """Whether there is such a head in a model with these `heads_of`."""
+    place_of(head.kind, head.layer)
+    layers, heads = counts[head.kind]
+    _check("layer", head.layer, layers)
+    _check("head", head.head, heads)
+
+
+def _check(name: str, number: int, most: int) -> None:
+    if not 1 <= number <= most:
+        raise WeftError(f"there is no {name} {number}: this model has {name}s 1 to {most}.")
+
+
+@dataclass(frozen=True)
+class HeadNumbers:
+    """One query of one head, step by step: q · k, divided by √K, softmax, weighted sum of the values."""
+
+    query: Tensor  # (K)
+    keys: Tensor  # (S, K)
+    values: Tensor  # (S, V)
+    dots: Tensor  # (S)  q · k
+    scaled: Tensor  # (S)  q · k / √K
+    visible: Tensor  # (S)  False where a mask hides the key
+    weights: Tensor  # (S)  softmax of `scaled` over the visible ones
+    output: Tensor  # (V)  Σ weight · value
 
 
 @dataclass(frozen=True)
 class Attention:
-    """The attention of one sentence pair, every layer and head: (N, H, query, key)."""
+    """The attention of one sentence pair, every layer and head: (N, H, query, key).
+
+    In a notebook it shows itself. What the heads computed on the way is asked for with `numbers`.
+    """
 
     model: str  # its name
     text: str
     source: list[str]  # tokens; a word begins with ·
     target: list[str]
     translation: str  # the target as a text
+    log_probs: list[float]  # of each target token
     encoder: Tensor  # source tokens looking at source tokens
     decoder: Tensor  # what was written so far: row t is the step that writes target token t
     cross: Tensor  # the step that writes target token t looking at source tokens
+    off: tuple[Head, ...] = ()  # heads that were switched off
+    seen: dict[tuple[str, str], Tensor] = field(default_factory=dict, repr=False)  # all a recorder saw
+
+    @property
+    def score(self) -> float:
+        """The mean log-probability of a target token."""
+        return sum(self.log_probs) / len(self.log_probs)
+
+    def tokens(self, kind: str) -> tuple[list[str], list[str]]:
+        """Those that look and those that are looked at. The decoder looks at what it has read: a start, then all but
+        the last token it writes."""
+        read = ["∅", *self.target[:-1]]
+        return {
+            "encoder": (self.source, self.source),
+            "decoder": (self.target, read),
+            "cross": (self.target, self.source),
+        }[kind]
 
     def of(self, kind: str = "cross", layer: int | None = None, head: int | None = None) -> Tensor:
         """One map (query, key): of a layer and head counted from 1, or the mean of all of them."""
+        return self.each(kind, layer, head).mean((0, 1))
+
+    def each(self, kind: str = "cross", layer: int | None = None, head: int | None = None) -> Tensor:
+        """(layers, heads, query, key): of one layer, one head, or all of them."""
+        place_of(kind, 1)  # is there such a kind?
         maps: Tensor = getattr(self, kind)
         for name, number, most in (("layer", layer, maps.size(0)), ("head", head, maps.size(1))):
-            if number is not None and not 1 <= number <= most:
-                raise WeftError(f"there is no {name} {number}: this model has {name}s 1 to {most}.")
+            if number is not None:
+                _check(name, number, most)
         maps = maps if layer is None else maps[layer - 1 : layer]
-        maps = maps if head is None else maps[:, head - 1 : head]
-        return maps.mean((0, 1))
+        return maps if head is None else maps[:, head - 1 : head]
 
-    def save_png(self, file: Path | str, layer: int | None = None, head: int | None = None) -> None:
-        """The alignment of source and target as a picture."""
+    def numbers(self, kind: str, layer: int, head: int, query: int) -> HeadNumbers:
+        """How one head comes to look where it looks, for the query token with this index."""
+        weights = self.each(kind, layer, head)[0, 0]  # (T, S)
+        if not 0 <= query < weights.size(0):
+            raise WeftError(f"there is no token {query}: they are counted from 0 to {weights.size(0) - 1}.")
+        place = place_of(kind, layer)
+        q = self.seen[place, "query"][0, head - 1, query]  # (K)
+        keys, values = (self.seen[place, name][0, head - 1] for name in ("key", "value"))  # (S, K), (S, V)
+        dots = keys @ q  # (S)
+        visible = self.seen.get((place, "visible"), torch.ones(1, 1, 1, dots.size(0), dtype=torch.bool))
+        visible = visible[0, 0, min(query, visible.size(2) - 1)]  # (S)
+        output = weights[query] @ values  # (V)
+        return HeadNumbers(q, keys, values, dots, dots / math.sqrt(q.size(0)), visible, weights[query], output)
+
+    def plain(self, kind: str | None = None, layer: int | None = None, head: int | None = None) -> dict[str, object]:
+        """Tokens and numbers, as JSON has them: of all kinds, layers and heads, or of those asked for."""
+        return {
+            "model": self.model,
+            "text": self.text,
+            "translation": self.translation,
+            "source": self.source,
+            "target": self.target,
+            "log_probs": self.log_probs,
+            "score": self.score,
+            "attention": {
+                each: {"layer": layer, "head": head, "maps": self.each(each, layer, head).tolist()}
+                for each in ([kind] if kind else KINDS)
+            },
+        }
+
+    def save_json(
+        self, file: Path | str, kind: str | None = None, layer: int | None = None, head: int | None = None
+    ) -> None:
+        """The raw numbers."""
+        Path(file).write_text(json.dumps(self.plain(kind, layer, head), ensure_ascii=False), encoding="utf-8")
+
+    def save_png(
+        self, file: Path | str, layer: int | None = None, head: int | None = None, kind: str = "cross"
+    ) -> None:
+        """One map as a picture: queries down the side, keys along the top."""
         from weft.viewing.pictures import draw_alignment
 
+        queries, keys = self.tokens(kind)
         which = f"layer {layer}" if layer else "all layers"
         which += f", head {head}" if head else ", mean of heads"
-        caption = f"{self.model}: encoder-decoder attention, {which}"
-        draw_alignment(self.of("cross", layer, head).tolist(), self.source, self.target, self.text, caption, Path(file))
+        caption = f"{self.model}: {NAMES[kind]}, {which}"
+        draw_alignment(self.of(kind, layer, head).tolist(), keys, queries, self._title(kind), caption, Path(file))
+
+    def save_grid(self, file: Path | str, layer: int | None = None, kind: str = "cross") -> None:
+        """Every head as a small map: a row for each layer, a column for each head."""
+        from weft.viewing.pictures import draw_grid
+
+        caption = f"{self.model}: {NAMES[kind]}"
+        maps = self.each(kind, layer).tolist()
+        draw_grid(maps, layer or 1, *self.tokens(kind), self._title(kind), caption, Path(file))
+
+    def save_html(self, file: Path | str, kind: str = "cross", layer: int | None = None) -> None:
+        """One file that works from disk: lines and matrix, every layer and head."""
+        from weft.viewing.page import standalone
+
+        Path(file).write_text(standalone(self, kind, layer), encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the same page, in a frame of its own."""
+        from weft.viewing.page import framed
+
+        return framed(self)
+
+    def _title(self, kind: str) -> str:
+        return self.translation if kind == "decoder" else self.text
+
+
+NAMES = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "encoder-decoder attention"}

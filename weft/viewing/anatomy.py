@@ -1,0 +1,85 @@
+"""What a model is made of, as plain data for a diagram: its blocks with their sizes, its positions, its masks."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.parts.attention import Attention
+from weft.parts.ends import Entrance
+from weft.parts.feed_forward import Product
+from weft.parts.layers import Layer
+from weft.text.batches import filled
+from weft.viewing.attention import Recorder
+from weft.viewing.heads import KINDS, place_of
+
+BLOCKS = {"mix": "self-attention", "cross": "encoder-decoder attention", "feed": "feed-forward"}
+
+
+def diagram(model: SequenceToSequence) -> dict[str, Any]:
+    """{"encoder" and "decoder": [layers of [blocks]], "source", "target" and "head": one block each}."""
+    return {
+        "source": _block("embedding", model.source.embedding),
+        "target": _block("embedding", model.target.embedding),
+        "shared": model.source.embedding is model.target.embedding,
+        "encoder": _layers(model.encoder),
+        "decoder": _layers(model.decoder),
+        "head": _block("output", model.head),
+        "tied": model.head.words is model.target.embedding,
+    }
+
+
+def _layers(stack: nn.Module) -> list[list[dict[str, Any]]]:
+    """A layer as its blocks in order; `norm` are the parameters of the norm that goes with a block."""
+    return [
+        [
+            {**_block(BLOCKS[name], sublayer.body), "norm": _count(sublayer.wiring)}  # type: ignore[arg-type]
+            for name, sublayer in ((name, layer.get_submodule(name)) for name in layer.order)
+        ]
+        for layer in stack.modules()
+        if isinstance(layer, Layer)
+    ]
+
+
+def _block(name: str, part: nn.Module) -> dict[str, Any]:
+    sizes: dict[str, int] = {}
+    if isinstance(part, Attention):
+        queries, _, values = part.widths
+        sizes = {"heads": part.heads, "key width": queries // part.heads, "value width": values // part.heads}
+    elif isinstance(part, Product):
+        sizes = {"hidden": part.out.in_features}
+    elif isinstance(part, nn.Embedding):
+        sizes = {"vocabulary": part.num_embeddings, "width": part.embedding_dim}
+    return {"name": name, "parameters": _count(part), "sizes": sizes}
+
+
+def _count(part: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in part.parameters())
+
+
+@torch.inference_mode()
+def position_vectors(entrance: Entrance, length: int) -> Tensor:
+    """What the positions 0, 1, 2 … bring to a token that is all zeros: (length, D)."""
+    length = min(length, entrance.position.limit or length)
+    device = next(entrance.parameters()).device
+    nothing = entrance.embedding(torch.zeros(1, length, dtype=torch.long, device=device)) * 0.0
+    return entrance.position(nothing, None)[0]  # type: ignore[no-any-return]
+
+
+@torch.inference_mode()
+def masks(
+    model: SequenceToSequence, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+) -> dict[str, Tensor]:
+    """Who may look at whom in the first layer, where these sentences are read as one batch: (B, T, S) of each kind."""
+    device = next(model.parameters()).device
+    recorder = Recorder()
+    source, target = filled(sources).to(device), filled(targets).to(device)
+    model.decode(target, model.encode(source, recorder), watch=recorder)
+    found = {}
+    for kind in KINDS:
+        B, _, T, S = recorder.seen[place_of(kind, 1), "weights"].shape
+        visible = recorder.seen.get((place_of(kind, 1), "visible"), torch.ones(1, 1, 1, 1, dtype=torch.bool))
+        found[kind] = visible[:, 0].expand(B, T, S)
+    return found

@@ -1,0 +1,112 @@
+"""The beam as a tree: what was kept at each step, what was pruned, and why the winner won."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from weft.decoding import Beam
+from weft.decoding.hypothesis import length_penalised
+from weft.models.sequence_to_sequence import END, SequenceToSequence
+from weft.text.tokeniser import Tokeniser
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to go on, and what became of it."""
+
+    id: int
+    parent: int | None  # the candidate it goes on from; None: the beginning
+    step: int  # counted from 1: the length of the beginning that ends here
+    token: str
+    token_id: int
+    log_prob: float  # of this token
+    total: float  # of everything up to here
+    fate: str  # kept, pruned, ended (by itself), cut (by the limit on length), left (the search was over)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A translation that the search ended with."""
+
+    id: int  # of its last candidate
+    text: str
+    log_prob: float
+    length: int  # tokens, the end counted
+    score: float  # log P / |Y|^α
+    finished: bool  # False: cut by the limit on its length
+
+
+@dataclass(frozen=True)
+class SearchTree:
+    source: list[str]
+    width: int
+    length_penalty: float
+    steps: list[list[Candidate]]  # best first
+    ended: list[Ended]  # best first: the winner is the first
+
+
+class _Observer:
+    """A watcher of the search for one sentence."""
+
+    def __init__(self) -> None:
+        self.steps: list[list[Candidate]] = []
+        self.rows: list[int | None] = [None]  # the candidate that each row of the decoder goes on from
+        self.now: dict[str, list[float]] = {}
+        self.count = 0
+
+    def see(self, place: str, name: str, value: Tensor) -> None:
+        if place == "search":
+            self.now[name] = value[0].tolist()
+            if name == "going":  # the last of a step
+                self._step([int(i) for i in value[0]])
+
+    def change(self, place: str, name: str, value: Tensor) -> Tensor:
+        return value
+
+    def _step(self, going: list[int]) -> None:
+        first = self.count
+        self.count += len(self.now["row"])
+        step = []
+        for i, total in enumerate(self.now["total"]):
+            if total > -torch.inf:
+                token, parent = int(self.now["token"][i]), self.rows[int(self.now["row"][i])]
+                going_on = "kept" if i in going else "pruned"
+                fate = going_on if token != END else "ended" if i < len(going) else "pruned"
+                log_prob = self.now["log_prob"][i]
+                step.append(Candidate(first + i, parent, len(self.steps) + 1, "", token, log_prob, total, fate))
+        self.rows = [first + i for i in going]
+        self.steps.append(step)
+
+
+@torch.inference_mode()
+def search_tree(models: Sequence[SequenceToSequence], tokeniser: Tokeniser, source: Tensor, beam: Beam) -> SearchTree:
+    """Search for the translation of one source (1, S), and keep the tree."""
+    observer = _Observer()
+    (found,) = beam(models, source, observer)
+    is_cut = any(not one.finished for one in found)
+    *before, last = observer.steps
+    last = [replace(one, fate="cut" if is_cut else "left") if one.fate == "kept" else one for one in last]
+    steps = [
+        [replace(one, token=token) for one, token in zip(some, tokeniser.readable(one.token_id for one in some))]
+        for some in [*before, last]
+    ]
+    ended = _ended([one for some in steps for one in some], tokeniser, beam)
+    return SearchTree(tokeniser.readable(source[0].tolist()), beam.width, beam.length_penalty, steps, ended)
+
+
+def _ended(candidates: list[Candidate], tokeniser: Tokeniser, beam: Beam) -> list[Ended]:
+    """In the order the search has them."""
+    by_id = {one.id: one for one in candidates}
+    made = []
+    for one in candidates:
+        if one.fate in ("ended", "cut"):
+            ids, at = [one.token_id], one.parent
+            while at is not None:
+                ids.append(by_id[at].token_id)
+                at = by_id[at].parent
+            score = length_penalised(one.total, one.step, beam.length_penalty)
+            text = tokeniser.decode(reversed(ids))
+            made.append(Ended(one.id, text, one.total, one.step, score, one.fate == "ended"))
+    return sorted(made, key=lambda one: (not one.finished, -one.score))[: beam.width]
