@@ -1,0 +1,102 @@
+// Small things that every drawing needs: elements, colours that follow the theme, canvases that are sharp.
+
+/** h("button", {class: "chip", onclick: f, "aria-pressed": true}, "text", child …) */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false) {
+      element.setAttribute(name, value === true && !name.startsWith("aria-") ? "" : value);
+    }
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+const probe = h("span", { style: "display: none" });
+
+/** A colour of the style sheet as it is now, dark or light: colour("--accent") → "rgb(36, 86, 196)" */
+export function colour(name) {
+  if (!probe.isConnected) document.body.append(probe);
+  probe.style.color = `var(${name})`;
+  return getComputedStyle(probe).color;
+}
+
+export function rgb(name) {
+  return colour(name).match(/[\d.]+/g).slice(0, 3).map(Number);
+}
+
+export function isDark() {
+  const [r, g, b] = rgb("--paper");
+  return r + g + b < 384;
+}
+
+/** One colour a head, as far apart as so many can be. */
+export function headColour(head, heads) {
+  const hue = (28 + (360 * head) / Math.max(heads, 1)) % 360;
+  return `oklch(${isDark() ? 0.76 : 0.6} 0.155 ${hue.toFixed(1)})`;
+}
+
+/** 256 colours from weight 0 to weight 1. */
+export function heatRamp() {
+  const [low, middle, high] = ["--heat-0", "--heat-1", "--heat-2"].map(rgb);
+  const blend = (a, b, t) => a.map((value, i) => Math.round(value + (b[i] - value) * t));
+  return Array.from({ length: 256 }, (_, i) => (i < 128 ? blend(low, middle, i / 128) : blend(middle, high, (i - 128) / 127)));
+}
+
+/** The canvas's context in CSS pixels, sharp on any screen. */
+export function sharp(canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const context = canvas.getContext("2d");
+  context.scale(ratio, ratio);
+  return context;
+}
+
+/** A token as a person reads it: what goes on within a word has a hyphen. The same as weft.viewing.pictures.label. */
+export function label(token) {
+  if (token === "∎") return "(end)";
+  if (token === "∅") return "(start)";
+  if (!token.replaceAll("·", "")) return "(space)";
+  if (token.startsWith("·")) return token.slice(1);
+  return /^[\p{L}\p{N}]/u.test(token) ? `-${token}` : token;
+}
+
+/** Call `draw` now, when the element changes its width, and when the theme changes. Returns a function that ends it. */
+export function redrawn(element, draw) {
+  let width = -1;
+  const resized = new ResizeObserver(() => {
+    if (element.clientWidth !== width) {
+      width = element.clientWidth;
+      draw();
+    }
+  });
+  const scheme = matchMedia("(prefers-color-scheme: dark)");
+  resized.observe(element);
+  scheme.addEventListener("change", draw);
+  addEventListener("theme", draw);
+  return () => {
+    resized.disconnect();
+    scheme.removeEventListener("change", draw);
+    removeEventListener("theme", draw);
+  };
+}
+
+/** A row of exclusive choices: native radio buttons, so arrow keys work. */
+export function segmented(name, choices, value, onchange) {
+  const group = `${name}-${(segmented.count = (segmented.count ?? 0) + 1)}`;
+  return h("div", { class: "segmented", role: "radiogroup", "aria-label": name },
+    ...Object.entries(choices).map(([key, text]) =>
+      h("label", {},
+        h("input", { type: "radio", name: group, value: key, checked: key === value, onchange: () => onchange(key) }),
+        h("span", {}, text))));
+}
+
+export function menu(name, choices, value, onchange) {
+  const select = h("select", { "aria-label": name, onchange: () => onchange(select.value) },
+    ...choices.map(([key, text]) => h("option", { value: key, selected: String(key) === String(value) }, text)));
+  return select;
+}

@@ -1,0 +1,85 @@
+// Matrix: a heat map with its tokens on both axes, on one canvas. Arrow keys walk from cell to cell.
+
+import { colour, h, heatRamp, label, redrawn, sharp } from "weft/dom.js";
+
+const SLANT = (55 * Math.PI) / 180;
+const LARGEST = 34; // pixels of a cell
+const SMALLEST = 14;
+
+/** seen: {queries, keys, map}. `tell` receives (query, key, weight), or null. `largest` bounds the cells. */
+export function drawMatrix(root, seen, name, tell, largest = LARGEST) {
+  const { queries, keys, map } = seen;
+  const canvas = h("canvas", { tabindex: 0, role: "img", "aria-label": name });
+  root.replaceChildren(h("div", { class: "matrix" }, canvas));
+  const down = queries.map(label);
+  const across = keys.map(label);
+  let at = null; // [query, key]
+  let place = null; // where the cells are
+
+  function draw() {
+    const font = getComputedStyle(document.body).fontFamily;
+    const measure = canvas.getContext("2d");
+    measure.font = `13px ${font}`;
+    const longest = (texts) => Math.max(...texts.map((text) => measure.measureText(text).width), 0);
+    const left = Math.ceil(longest(down)) + 10;
+    const top = Math.ceil(longest(across) * Math.sin(SLANT)) + 20;
+    const overhang = Math.ceil(measure.measureText(across.at(-1) ?? "").width * Math.cos(SLANT)) + 8;
+    const room = root.clientWidth - left - overhang;
+    const cell = Math.max(SMALLEST, Math.min(largest, Math.floor(room / keys.length)));
+    const size = Math.max(10, Math.min(13, cell - 2));
+    place = { left, top, cell };
+    const context = sharp(canvas, left + cell * keys.length + overhang, top + cell * queries.length + 2);
+    const ramp = heatRamp();
+    context.font = `${size}px ${font}`;
+    context.textBaseline = "middle";
+    const [ink, accent] = [colour("--ink"), colour("--accent")];
+    const gap = cell > 18 ? 1.5 : 0.75;
+    for (let query = 0; query < queries.length; query++) {
+      context.textAlign = "right";
+      context.fillStyle = at?.[0] === query ? accent : ink;
+      context.fillText(down[query], left - 7, top + (query + 0.5) * cell);
+      for (let key = 0; key < keys.length; key++) {
+        const [r, g, b] = ramp[Math.round(Math.min(1, map[query][key]) * 255)];
+        context.fillStyle = `rgb(${r} ${g} ${b})`;
+        context.fillRect(left + key * cell, top + query * cell, cell - gap, cell - gap);
+      }
+    }
+    context.textAlign = "left";
+    across.forEach((text, key) => {
+      context.save();
+      context.translate(left + (key + 0.5) * cell, top - 6);
+      context.rotate(-SLANT);
+      context.fillStyle = at?.[1] === key ? accent : ink;
+      context.fillText(text, 0, 0);
+      context.restore();
+    });
+    if (at) {
+      context.strokeStyle = accent;
+      context.lineWidth = 2;
+      context.strokeRect(left + at[1] * cell - 1, top + at[0] * cell - 1, cell + 2 - gap, cell + 2 - gap);
+    }
+  }
+
+  function choose(query, key) {
+    const inside = query >= 0 && query < queries.length && key >= 0 && key < keys.length;
+    const next = inside ? [query, key] : null;
+    if (String(next) === String(at)) return;
+    at = next;
+    draw();
+    tell?.(at && { query: down[query], key: across[key], weight: map[query][key] });
+  }
+
+  canvas.addEventListener("mousemove", ({ offsetX, offsetY }) =>
+    choose(Math.floor((offsetY - place.top) / place.cell), Math.floor((offsetX - place.left) / place.cell)));
+  canvas.addEventListener("mouseleave", () => choose(-1, -1));
+  canvas.addEventListener("blur", () => choose(-1, -1));
+  canvas.addEventListener("focus", () => at ?? choose(0, 0));
+  canvas.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const [query, key] = at ?? [0, 0];
+    choose(Math.max(0, Math.min(query + step[0], queries.length - 1)), Math.max(0, Math.min(key + step[1], keys.length - 1)));
+  });
+  return redrawn(root, draw);
+}

@@ -1,0 +1,149 @@
+// The attention panel: which kind, layer and heads, and how they are drawn. The page and a saved picture both use it.
+
+import { h, headColour, colour, menu, segmented } from "weft/dom.js";
+import { drawLines } from "weft/lines.js";
+import { drawMatrix } from "weft/matrix.js";
+import { drawOverview } from "weft/overview.js";
+
+export const KINDS = { encoder: "Encoder", decoder: "Decoder", cross: "Encoder–decoder" };
+const SIDES = {
+  encoder: ["source token", "looks at"],
+  decoder: ["writes", "having read"],
+  cross: ["writes", "looking at the source"],
+};
+
+/**
+ * counts: {kind: {layers, heads}}.
+ * source: {layer(kind, layer) → {queries, keys, maps: [head][query][key]}, overview(kind) → {queries, keys, pictures}},
+ *   both as promises.
+ * state: {kind, layer, mode, heads (an array from 1, or null for all), mean}; `changed` is called when it is.
+ */
+export function attentionPanel(root, counts, source, state, changed = () => {}) {
+  const controls = h("div", { class: "controls" });
+  const drawing = h("div", { class: "drawing" });
+  const caption = h("p", { class: "caption", role: "status" });
+  root.replaceChildren(h("div", { class: "panel" }, controls, caption, drawing));
+  let finish = () => {};
+  let turn = 0;
+
+  function set(change) {
+    Object.assign(state, change);
+    changed(state);
+    controlsFor();
+    show();
+  }
+
+  function controlsFor() {
+    const { layers, heads } = counts[state.kind];
+    state.layer = Math.min(Math.max(1, state.layer ?? layers), layers);
+    const focused = document.activeElement?.getAttribute("aria-label");
+    const chosen = chosenHeads();
+    const chips = Array.from({ length: heads }, (_, i) => h("button", {
+      class: "chip", type: "button", "aria-label": `head ${i + 1}`, "aria-pressed": chosen.includes(i + 1),
+      title: "Click: on or off. Double click: this head alone.",
+      style: `--colour: ${headColour(i, heads)}`,
+      onclick: () => set({ heads: toggled(i + 1) }),
+      ondblclick: () => set({ heads: [i + 1] }),
+    }, String(i + 1)));
+    const parts = [
+      segmented("attention", KINDS, state.kind, (kind) => set({ kind, heads: null })),
+      segmented("drawn as", { lines: "Lines", matrix: "Matrix", overview: "Overview" }, state.mode, (mode) => set({ mode })),
+    ];
+    if (state.mode !== "overview") {
+      parts.push(
+        h("label", { class: "control" }, h("span", {}, "Layer"),
+          menu("layer", Array.from({ length: layers }, (_, i) => [i + 1, i + 1]), state.layer, (layer) => set({ layer: Number(layer) }))),
+        h("div", { class: "control" }, h("span", {}, "Heads"), h("div", { class: "chips" }, ...chips)),
+        h("div", { class: "control" },
+          h("button", { class: "button", type: "button", "aria-label": "all heads", onclick: () => set({ heads: null }) }, "All"),
+          h("button", {
+            class: "button", type: "button", "aria-label": "mean of the heads", "aria-pressed": state.mean,
+            onclick: () => set({ mean: !state.mean }),
+          }, "Mean")));
+    }
+    controls.replaceChildren(...parts);
+    if (focused) controls.querySelector(`[aria-label="${focused}"]`)?.focus();
+  }
+
+  function chosenHeads() {
+    const all = Array.from({ length: counts[state.kind].heads }, (_, i) => i + 1);
+    return state.heads?.length ? all.filter((head) => state.heads.includes(head)) : all;
+  }
+
+  function toggled(head) {
+    const chosen = chosenHeads();
+    const next = chosen.includes(head) ? chosen.filter((other) => other !== head) : [...chosen, head];
+    return next.length === 0 || next.length === counts[state.kind].heads ? null : next;
+  }
+
+  async function show() {
+    const mine = ++turn;
+    const waiting = setTimeout(() => drawing.classList.add("loading"), 120);
+    try {
+      const overview = state.mode === "overview";
+      const seen = await (overview ? source.overview(state.kind) : source.layer(state.kind, state.layer));
+      if (mine !== turn) return;
+      finish();
+      finish = overview ? showOverview(seen) : state.mode === "matrix" ? showMatrix(seen) : showLines(seen);
+    } catch (error) {
+      if (mine === turn && error.name !== "AbortError") say(error.message);
+    } finally {
+      clearTimeout(waiting);
+      if (mine === turn) drawing.classList.remove("loading");
+    }
+  }
+
+  function showOverview({ queries, keys, pictures }) {
+    say("Every layer and head. Choose one to open it.");
+    return drawOverview(drawing, pictures, queries.length, keys.length, (layer, head) =>
+      set({ layer, heads: [head], mode: "matrix", mean: false }));
+  }
+
+  function showMatrix({ queries, keys, maps }) {
+    const chosen = chosenHeads();
+    const which = chosen.length === 1 ? `head ${chosen[0]}` : `mean of heads ${chosen.join(", ")}`;
+    const still = () => say(`Layer ${state.layer}, ${which}. Each row sums to 1.`);
+    still();
+    return drawMatrix(drawing, { queries, keys, map: mean(chosen.map((head) => maps[head - 1])) },
+      `${KINDS[state.kind]} attention, layer ${state.layer}, ${which}`,
+      (cell) => cell ? say(h("b", {}, cell.query), " → ", h("b", {}, cell.key), "  ", cell.weight.toFixed(4)) : still());
+  }
+
+  function showLines({ queries, keys, maps }) {
+    const chosen = chosenHeads();
+    const heads = counts[state.kind].heads;
+    const layers = state.mean && chosen.length > 1
+      ? [{ map: mean(chosen.map((head) => maps[head - 1])), colour: colour("--accent") }]
+      : chosen.map((head) => ({ map: maps[head - 1], colour: headColour(head - 1, heads) }));
+    const still = () => say(state.mean && chosen.length > 1
+      ? `Layer ${state.layer}, mean of heads ${chosen.join(", ")}. Point at a token to follow it.`
+      : `Layer ${state.layer}. Point at a token to follow it.`);
+    still();
+    return drawLines(drawing, { queries, keys, layers }, SIDES[state.kind], (told) => {
+      if (!told) return still();
+      const [token, others, side] = told;
+      return say(h("b", {}, token), side === 0 ? " looks at " : " is looked at by ", others.join(",  ") || "nothing much");
+    });
+  }
+
+  function say(...what) {
+    caption.replaceChildren(...what);
+  }
+
+  function retheme() {
+    controlsFor();
+    if (state.mode === "lines") show();
+  }
+
+  addEventListener("theme", retheme);
+  controlsFor();
+  show();
+  return {
+    reload: () => { controlsFor(); show(); },
+    close: () => { turn++; finish(); removeEventListener("theme", retheme); },
+  };
+}
+
+export function mean(maps) {
+  return maps[0].map((row, query) => row.map((_, key) => maps.reduce((sum, map) => sum + map[query][key], 0) / maps.length));
+}
