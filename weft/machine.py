@@ -30,6 +30,9 @@ OPTIONAL = {
     "polib": ("formats", "PO files"),
     "defusedxml": ("formats", "TMX and XLIFF files"),
     "ctranslate2": ("export", "weft export --to ctranslate2"),
+    "fastapi": ("serve", "weft serve"),
+    "uvicorn": ("serve", "weft serve"),
+    "python-multipart": ("serve", "form fields in weft serve"),
     "tensorboard": ("tensorboard", "curves in TensorBoard"),
 }
 PATIENCE = 120.0  # seconds that a child has, most of which it needs for importing torch on a busy machine

@@ -84,13 +84,14 @@ class Translator:
         """
         stream = iter(enumerate(texts, first))
         while some := list(islice(stream, AT_A_TIME)):
-            pieces = [self._pieces(text, number, split, too_long) for number, text in some]
-            flat = [piece for row in pieces for piece, _ in row if piece.strip()]
-            found = iter(self._found(flat, search))
-            for row in pieces:
-                yield _joined([(next(found) if piece.strip() else None, space) for piece, space in row])
+            cut = [self.cut(text, f"line {number}", split=split, too_long=too_long) for number, text in some]
+            found = iter(self._found([piece for pieces in cut for piece in texts_of(pieces)], search))
+            for pieces in cut:
+                yield joined(pieces, list(islice(found, len(texts_of(pieces)))))
 
-    def _pieces(self, text: str, number: int, split: bool, too_long: str) -> list[Piece]:
+    def cut(self, text: str, where: str, *, split: bool, too_long: str = "split") -> list[Piece]:
+        """A text as pieces that the model allows; errors say `where` it stands."""
+
         def fits(piece: str) -> bool:
             return len(self.tokeniser.encode(piece)) <= self.limit
 
@@ -100,23 +101,23 @@ class Translator:
         if too_long == "error":
             longest = max(len(self.tokeniser.encode(sentence)) for sentence, _ in sentences)
             raise WeftError(
-                f"line {number} has {'a sentence of ' if split else ''}{longest} tokens, and this model allows "
+                f"{where} has {'a sentence of ' if split else ''}{longest} tokens, and this model allows "
                 f"{self.limit}; --too-long split cuts it into pieces."
             )
         pieces = [p for sentence, space in split_sentences(text) for p in _closed(split_long(sentence, fits), space)]
         for piece, _ in pieces:
             if not fits(piece):
                 raise WeftError(
-                    f"line {number} has a word of {len(piece)} characters, {piece[:20]!r} …, that cannot be cut, "
+                    f"{where} has a word of {len(piece)} characters, {piece[:20]!r} …, that cannot be cut, "
                     f"and this model allows {self.limit} tokens."
                 )
         return pieces
 
     def _found(self, texts: Sequence[str], search: Search) -> list[list[Translation]]:
         found = search_all(search, self.models, self.tokeniser.encode_all(texts))
-        return [[self._translation(one) for one in some] for some in found]
+        return [[self.translation(one) for one in some] for some in found]
 
-    def _translation(self, one: Hypothesis) -> Translation:
+    def translation(self, one: Hypothesis) -> Translation:
         tokens = tuple(self.tokeniser.readable(one.ids))
         return Translation(self.tokeniser.decode(one.ids), one.score, tokens, one.log_probs, one.finished)
 
@@ -187,14 +188,21 @@ def _closed(pieces: list[Piece], space: str) -> list[Piece]:
     return [*rest, (last, between + space)]
 
 
-def _joined(pieces: list[tuple[list[Translation] | None, str]]) -> list[Translation]:
-    """Translations of pieces as translations of the whole: the i-th best of it is the i-th best of each piece."""
-    if len(pieces) == 1 and pieces[0][0] is not None and not pieces[0][1]:
-        return pieces[0][0]
-    options = max((len(found) for found, _ in pieces if found), default=1)
+def texts_of(pieces: Sequence[Piece]) -> list[str]:
+    """The pieces that there is something to translate in."""
+    return [piece for piece, _ in pieces if piece.strip()]
+
+
+def joined(pieces: Sequence[Piece], found: Sequence[list[Translation]]) -> list[Translation]:
+    """What was found for the texts of some pieces, as translations of the whole: the i-th best of it is the i-th best
+    of each."""
+    if len(pieces) == len(found) == 1 and not pieces[0][1]:
+        return found[0]
+    each = iter(found)
+    rows = [(next(each) if piece.strip() else None, space) for piece, space in pieces]
+    options = max(map(len, found), default=1)
     return [
-        _one([(found[min(i, len(found) - 1)] if found else None, space) for found, space in pieces])
-        for i in range(options)
+        _one([(some[min(i, len(some) - 1)] if some else None, space) for some, space in rows]) for i in range(options)
     ]
 
 

@@ -1,0 +1,217 @@
+"""The queue before the model. One thread computes, so nothing competes for the cores.
+
+Texts that wait together and are searched alike are decoded together. A request of more than `SHORT` tokens is long:
+its texts are decoded many at a time, and before each of their steps the short requests that have come go first, so a
+short one waits for a step of a long one, never for all of it. Whoever has gone away is forgotten at the next step.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
+
+from torch import Tensor
+
+from weft.decoding import Hypothesis, Search
+from weft.decoding.many import CELLS
+from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.parts.call import Memory
+from weft.serving.metrics import Metrics
+from weft.text.batches import filled
+from weft.translator import Translation, Translator
+
+SHORT = 256  # tokens of all texts of a request
+WINDOW = 0.005  # seconds that the first of several waits for the others
+Result = TypeVar("Result")
+
+
+class Full(Exception):  # noqa: N818 (a state, not a mistake)
+    """Too many wait already; `seconds` is when to come again."""
+
+    def __init__(self, seconds: int):
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
+class _Gone(Exception):  # noqa: N818
+    """Nobody waits for what is being computed."""
+
+
+@dataclass(eq=False)
+class _Job:
+    """One request: texts to be searched for, or a function to be called."""
+
+    future: asyncio.Future[Any]
+    search: Search | None = None
+    sources: list[list[int]] = field(default_factory=list)
+    function: Callable[[], Any] | None = None
+    since: float = field(default_factory=time.monotonic)
+    begun: int = 0  # sources that have been taken
+    found: dict[int, list[Hypothesis]] = field(default_factory=dict)
+    gone: bool = False
+
+    @property
+    def is_short(self) -> bool:
+        return sum(map(len, self.sources)) <= SHORT
+
+    @property
+    def is_waiting(self) -> bool:
+        return not self.gone and self.begun < (len(self.sources) or 1)
+
+    def settle(self, result: Any, error: BaseException | None = None) -> None:
+        """Tell the loop that the request came from, if it still wants to know."""
+
+        def tell() -> None:
+            if not self.future.done():
+                self.future.set_exception(error) if error else self.future.set_result(result)
+
+        self.gone = True
+        self.future.get_loop().call_soon_threadsafe(tell)
+
+
+class Queue:
+    def __init__(self, translator: Translator, length: int, metrics: Metrics):
+        self.translator = translator
+        self.length = length
+        self.metrics = metrics
+        self.pace = 0.0  # seconds a request has lately taken
+        self._jobs: list[_Job] = []  # the oldest first; those being computed too
+        self._changed = threading.Condition()
+        self._closed = False
+        self._thread = threading.Thread(target=self._work, name="weft computes", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop computing at the next step; whoever still waits is told that it was cancelled."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join()
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    async def search(self, texts: Sequence[str], search: Search) -> list[list[Translation]]:
+        """For each text its translations, best first. Texts are sentences: none is longer than the model allows."""
+        if not texts:
+            return []
+        sources = self.translator.tokeniser.encode_all(texts)
+        found = await self._join(_Job(asyncio.get_running_loop().create_future(), search, sources))
+        return [[self.translator.translation(one) for one in found[i]] for i in range(len(texts))]
+
+    async def run(self, function: Callable[[], Result]) -> Result:
+        """What a function returns, called in the thread that computes, when its turn has come."""
+        return cast(Result, await self._join(_Job(asyncio.get_running_loop().create_future(), function=function)))
+
+    async def _join(self, job: _Job) -> Any:
+        with self._changed:
+            if len(self._jobs) >= self.length:
+                raise Full(max(1, round(self.pace * len(self._jobs))))
+            self._jobs.append(job)
+            self._changed.notify()
+        try:
+            return await job.future
+        finally:  # answered, or gone away, or out of time
+            with self._changed:
+                job.gone = True
+                self._jobs.remove(job)
+
+    def _work(self) -> None:
+        while self._wait():
+            # Short ones need no turn of their own beside a long one: they go before each of its steps.
+            self._compute(self._next(short=False) or self._next(short=True))
+
+    def _wait(self) -> bool:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or any(job.is_waiting for job in self._jobs))
+            if self._closed:
+                return False
+            oldest = min(job.since for job in self._jobs if job.is_waiting)
+        time.sleep(max(0.0, oldest + WINDOW - time.monotonic()))
+        return True
+
+    def _next(self, short: bool) -> list[tuple[_Job, int]]:
+        """What to compute now: a function, or as many texts as fill a batch, one of each request in turn."""
+        with self._changed:
+            jobs = [job for job in self._jobs if job.is_waiting and job.is_short == short]
+            if not jobs:
+                return []
+            search = jobs[0].search
+            if search is None:
+                jobs[0].begun = 1
+                return [(jobs[0], 0)]
+            jobs = [job for job in jobs if job.search == search]
+            batch: list[tuple[_Job, int]] = []
+            longest = 0
+            while jobs:
+                for job in jobs:
+                    longest = max(longest, len(job.sources[job.begun]))
+                    if batch and longest * (len(batch) + 1) > CELLS // search.rows:
+                        return batch
+                    batch.append((job, job.begun))
+                    job.begun += 1
+                jobs = [job for job in jobs if job.is_waiting]
+            return batch
+
+    def _compute(self, batch: list[tuple[_Job, int]]) -> None:
+        """Everything that was asked for, or the reason why not."""
+        start = time.monotonic()
+        try:
+            self._call(batch[0][0]) if batch and batch[0][0].search is None else self._search(batch)
+        except _Gone:
+            return
+        except BaseException as error:
+            for job, _ in batch:
+                job.settle(None, error)
+        done = sum(job.gone for job in {job for job, _ in batch})
+        if done:
+            self.pace = 0.9 * self.pace + 0.1 * (time.monotonic() - start) / done
+
+    def _call(self, job: _Job) -> None:
+        assert job.function
+        job.settle(job.function())
+
+    def _search(self, batch: list[tuple[_Job, int]]) -> None:
+        if not batch:
+            return
+        search, is_short = batch[0][0].search, batch[0][0].is_short
+        assert search
+
+        def pause() -> None:
+            if self._closed or all(job.gone for job, _ in batch):
+                raise _Gone
+            if not is_short:
+                self._compute(self._next(short=True))
+
+        models = [cast(SequenceToSequence, _Pausing(model, pause)) for model in self.translator.models]
+        start = time.monotonic()
+        found = search(models, filled([job.sources[i] for job, i in batch]).to(self.translator.device))
+        tokens = sum(len(some[0].ids) for some in found)
+        self.metrics.computed(len(batch), tokens, time.monotonic() - start)
+        for (job, i), some in zip(batch, found):
+            job.found[i] = some
+            if len(job.found) == len(job.sources):
+                job.settle(job.found)
+
+
+class _Pausing:
+    """A model that pauses before each of its steps."""
+
+    def __init__(self, model: SequenceToSequence, pause: Callable[[], None]):
+        self.model = model
+        self.pause = pause
+
+    def encode(self, *arguments: Any) -> Memory:
+        self.pause()
+        return self.model.encode(*arguments)
+
+    def decode(self, *arguments: Any) -> Tensor:
+        self.pause()
+        return self.model.decode(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.model, name)

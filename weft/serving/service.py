@@ -1,0 +1,48 @@
+"""What every route may use: the model, the queue in front of it, the limits, and the counts."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from weft.serving.metrics import Metrics
+from weft.serving.queue import Queue
+from weft.text.languages import Languages
+from weft.translator import Translator
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a model is served, and what one request may ask for."""
+
+    api_key: str | None = None
+    cors: tuple[str, ...] = ()  # origins whose pages may ask from a browser; "*" is all of them
+    beam: int = 5
+    length_penalty: float = 1.0
+    characters: int = 20_000  # of all texts of a request
+    texts: int = 200  # of a request
+    body: int = 1_000_000  # bytes
+    waiting: int = 500  # requests
+    timeout: float = 60.0  # seconds
+
+
+@dataclass(frozen=True)
+class Service:
+    translator: Translator
+    languages: Languages
+    settings: Settings
+    queue: Queue
+    metrics: Metrics
+
+    @property
+    def name(self) -> str:
+        """Of the model, without the path to it."""
+        return ",".join(folder.path.name for folder in self.translator.folders)
+
+
+def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+Served = Annotated[Service, Depends(_service)]  # an argument of a route: `def route(service: Served)`
