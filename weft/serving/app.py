@@ -2,8 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 from fastapi import FastAPI, Request
@@ -11,11 +9,13 @@ from fastapi.responses import JSONResponse
 from fastapi.staticfiles import StaticFiles
 
 from weft.errors import WeftError
+from weft.serving.inside import router as inside
 from weft.serving.metrics import Metrics
 from weft.serving.queue import Queue
 from weft.serving.service import Service, Settings
 from weft.serving.translate import router as translate
 from weft.translator import Translator
+from weft.viewing.page import DRAWING
 
 STATIC = Path(__file__).parent / "static"
 
@@ -35,10 +35,9 @@ def create_app(translator: Translator, settings: Settings | None = None) -> Fast
     app.state.service = Service(translator, translator.languages or ("en", "de"), settings, queue, metrics)
     app.add_exception_handler(WeftError, _mistake)
     app.include_router(translate)
-    if find_spec("weft.serving.inside"):
-        app.include_router(import_module("weft.serving.inside").router)
-    if STATIC.is_dir():
-        app.mount("/", StaticFiles(directory=STATIC, html=True))
+    app.include_router(inside)
+    app.mount("/drawing", StaticFiles(directory=DRAWING))
+    app.mount("/", StaticFiles(directory=STATIC, html=True))
     return app
 
 

@@ -29,7 +29,7 @@ from weft.viewing.heads import KINDS, Head
 
 REMEMBERED = 16  # sentences
 DIGITS = 4  # of a weight
-NEIGHBOUR = "Yes."  # a short sentence beside the one that is looked at, so that there is padding to be seen
+NEIGHBOUR = "Thank you."  # a short sentence beside the one that is looked at, so that there is padding to be seen
 
 router = APIRouter(prefix="/api", tags=["inside"])
 Kind = Literal["encoder", "decoder", "cross"]
@@ -143,7 +143,7 @@ async def overview(asked: Overview, look: Looking) -> dict[str, Any]:
     queries, keys = seen.tokens(asked.kind)
     cells = (seen.each(asked.kind) * 255).round().to(torch.uint8).cpu().numpy()
     pictures = [[b64encode(head.tobytes()).decode() for head in layer] for layer in cells]
-    return {"kind": asked.kind, "queries": queries, "keys": keys, "pictures": pictures}
+    return {**_pair(seen), "kind": asked.kind, "queries": queries, "keys": keys, "pictures": pictures}
 
 
 @router.post("/head")

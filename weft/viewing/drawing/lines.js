@@ -6,7 +6,7 @@ const FAINTEST = 0.015; // lighter curves cannot be seen, and there are thousand
 
 /**
  * seen: {queries, keys, layers: [{map, colour}]} where map[query][key] is a weight.
- * names: what stands above the two columns. `tell` receives a sentence about what is pointed at.
+ * names: what stands above the two columns. `tell` receives what is pointed at: {side: 0 or 1, at}, or null.
  */
 export function drawLines(root, seen, names, tell) {
   const { queries, keys, layers } = seen;
@@ -26,7 +26,7 @@ export function drawLines(root, seen, names, tell) {
     [...left.children].forEach((item, query) => mark(item, 0, query, chosen?.side === 1 ? weight(query, chosen.at) : null));
     [...right.children].forEach((item, key) => mark(item, 1, key, chosen?.side === 0 ? weight(chosen.at, key) : null));
     draw();
-    tell?.(chosen && sentence());
+    tell?.(chosen);
   }
 
   function mark(item, side, at, weight) {
@@ -34,13 +34,6 @@ export function drawLines(root, seen, names, tell) {
     item.classList.toggle("dim", Boolean(chosen) && weight !== null && weight < 0.05);
     if (weight === null) item.removeAttribute("style");
     else item.style.setProperty("--weight", weight.toFixed(4));
-  }
-
-  function sentence() {
-    const { side, at } = chosen;
-    const others = (side === 0 ? keys : queries).map((token, i) => [token, side === 0 ? weight(at, i) : weight(i, at)]);
-    const most = others.sort((a, b) => b[1] - a[1]).slice(0, 4).filter(([, w]) => w >= 0.01);
-    return [label((side === 0 ? queries : keys)[at]), most.map(([token, w]) => `${label(token)} ${w.toFixed(3)}`), side];
   }
 
   function draw() {

@@ -4,9 +4,10 @@ import { colour, h, heatRamp, label, redrawn, sharp } from "weft/dom.js";
 
 const SLANT = (55 * Math.PI) / 180;
 const LARGEST = 34; // pixels of a cell
+const READABLE = 22;
 const SMALLEST = 14;
 
-/** seen: {queries, keys, map}. `tell` receives (query, key, weight), or null. `largest` bounds the cells. */
+/** seen: {queries, keys, map}. `tell` receives the cell that is pointed at, {query, key}, or null. */
 export function drawMatrix(root, seen, name, tell, largest = LARGEST) {
   const { queries, keys, map } = seen;
   const canvas = h("canvas", { tabindex: 0, role: "img", "aria-label": name });
@@ -25,7 +26,10 @@ export function drawMatrix(root, seen, name, tell, largest = LARGEST) {
     const top = Math.ceil(longest(across) * Math.sin(SLANT)) + 20;
     const overhang = Math.ceil(measure.measureText(across.at(-1) ?? "").width * Math.cos(SLANT)) + 8;
     const room = root.clientWidth - left - overhang;
-    const cell = Math.max(SMALLEST, Math.min(largest, Math.floor(room / keys.length)));
+    // As large as fits the width; and the height of the window, as long as it stays easy to read.
+    const below = innerHeight - root.getBoundingClientRect().top - scrollY - top - 28;
+    const high = Math.max(READABLE, Math.floor(below / queries.length));
+    const cell = Math.max(SMALLEST, Math.min(largest, high, Math.floor(room / keys.length)));
     const size = Math.max(10, Math.min(13, cell - 2));
     place = { left, top, cell };
     const context = sharp(canvas, left + cell * keys.length + overhang, top + cell * queries.length + 2);
@@ -66,7 +70,7 @@ export function drawMatrix(root, seen, name, tell, largest = LARGEST) {
     if (String(next) === String(at)) return;
     at = next;
     draw();
-    tell?.(at && { query: down[query], key: across[key], weight: map[query][key] });
+    tell?.(at && { query, key });
   }
 
   canvas.addEventListener("mousemove", ({ offsetX, offsetY }) =>

@@ -1,11 +1,12 @@
 // The attention panel: which kind, layer and heads, and how they are drawn. The page and a saved picture both use it.
 
-import { h, headColour, colour, menu, segmented } from "weft/dom.js";
+import { colour, h, headColour, label, menu, segmented } from "weft/dom.js";
 import { drawLines } from "weft/lines.js";
 import { drawMatrix } from "weft/matrix.js";
 import { drawOverview } from "weft/overview.js";
 
 export const KINDS = { encoder: "Encoder", decoder: "Decoder", cross: "Encoder–decoder" };
+const SHARES = 8; // bars beside the drawing
 const SIDES = {
   encoder: ["source token", "looks at"],
   decoder: ["writes", "having read"],
@@ -22,7 +23,8 @@ export function attentionPanel(root, counts, source, state, changed = () => {}) 
   const controls = h("div", { class: "controls" });
   const drawing = h("div", { class: "drawing" });
   const caption = h("p", { class: "caption", role: "status" });
-  root.replaceChildren(h("div", { class: "panel" }, controls, caption, drawing));
+  const shares = h("ul", { class: "shares" });
+  root.replaceChildren(h("div", { class: "panel" }, controls, h("div", { class: "figure" }, drawing, h("aside", {}, caption, shares))));
   let finish = () => {};
   let turn = 0;
 
@@ -94,40 +96,58 @@ export function attentionPanel(root, counts, source, state, changed = () => {}) 
   }
 
   function showOverview({ queries, keys, pictures }) {
-    say("Every layer and head. Choose one to open it.");
+    say("Every layer and head, a pixel a weight. Choose one to open it.");
     return drawOverview(drawing, pictures, queries.length, keys.length, (layer, head) =>
       set({ layer, heads: [head], mode: "matrix", mean: false }));
   }
 
-  function showMatrix({ queries, keys, maps }) {
-    const chosen = chosenHeads();
-    const which = chosen.length === 1 ? `head ${chosen[0]}` : `mean of heads ${chosen.join(", ")}`;
-    const still = () => say(`Layer ${state.layer}, ${which}. Each row sums to 1.`);
+  function showMatrix(seen) {
+    const layers = drawnLayers(seen, true);
+    const still = () => say(`Layer ${state.layer}, ${which()}. Each row sums to 1.`);
     still();
-    return drawMatrix(drawing, { queries, keys, map: mean(chosen.map((head) => maps[head - 1])) },
-      `${KINDS[state.kind]} attention, layer ${state.layer}, ${which}`,
-      (cell) => cell ? say(h("b", {}, cell.query), " → ", h("b", {}, cell.key), "  ", cell.weight.toFixed(4)) : still());
+    return drawMatrix(drawing, { ...seen, map: layers[0].map }, `${KINDS[state.kind]} attention, layer ${state.layer}, ${which()}`,
+      (cell) => (cell ? tell(seen, drawnLayers(seen, state.mean), 0, cell.query, cell.key) : still()));
   }
 
-  function showLines({ queries, keys, maps }) {
-    const chosen = chosenHeads();
-    const heads = counts[state.kind].heads;
-    const layers = state.mean && chosen.length > 1
-      ? [{ map: mean(chosen.map((head) => maps[head - 1])), colour: colour("--accent") }]
-      : chosen.map((head) => ({ map: maps[head - 1], colour: headColour(head - 1, heads) }));
-    const still = () => say(state.mean && chosen.length > 1
-      ? `Layer ${state.layer}, mean of heads ${chosen.join(", ")}. Point at a token to follow it.`
-      : `Layer ${state.layer}. Point at a token to follow it.`);
+  function showLines(seen) {
+    const layers = drawnLayers(seen, state.mean);
+    const still = () => say(`Layer ${state.layer}, ${state.mean ? which() : "one colour a head"}. Point at a token to follow it.`);
     still();
-    return drawLines(drawing, { queries, keys, layers }, SIDES[state.kind], (told) => {
-      if (!told) return still();
-      const [token, others, side] = told;
-      return say(h("b", {}, token), side === 0 ? " looks at " : " is looked at by ", others.join(",  ") || "nothing much");
+    return drawLines(drawing, { ...seen, layers }, SIDES[state.kind],
+      (chosen) => (chosen ? tell(seen, layers, chosen.side, chosen.at) : still()));
+  }
+
+  function which() {
+    const chosen = chosenHeads();
+    return chosen.length === 1 ? `head ${chosen[0]}` : `mean of heads ${chosen.join(", ")}`;
+  }
+
+  /** What is drawn: one map with its colour for each head, or one for their mean. */
+  function drawnLayers({ maps }, averaged) {
+    const chosen = chosenHeads();
+    if (averaged) return [{ map: mean(chosen.map((head) => maps[head - 1])), colour: colour("--accent") }];
+    return chosen.map((head) => ({ map: maps[head - 1], colour: headColour(head - 1, counts[state.kind].heads) }));
+  }
+
+  /** Where a query looks (side 0), or who looks at a key (side 1), as bars; `at` is one of those that are looked at. */
+  function tell({ queries, keys }, layers, side, chosen, at = null) {
+    const weight = (map, other) => (side === 0 ? map[chosen][other] : map[other][chosen]);
+    const others = (side === 0 ? keys : queries).map((token, other) => {
+      const parts = layers.map(({ map, colour: tint }) => [weight(map, other) / layers.length, tint]);
+      return { token, other, parts, sum: parts.reduce((sum, [w]) => sum + w, 0) };
     });
+    const most = [...others].sort((a, b) => b.sum - a.sum).slice(0, SHARES);
+    if (at !== null && !most.some(({ other }) => other === at)) most.push(others[at]);
+    say(h("b", {}, label((side === 0 ? queries : keys)[chosen])), side === 0 ? " looks at" : " is looked at by");
+    shares.replaceChildren(...most.map(({ token, other, parts, sum }) => h("li", { class: other === at ? "chosen" : "" },
+      h("span", {}, label(token)),
+      h("i", {}, ...parts.map(([w, tint]) => h("u", { style: `width: ${(100 * w).toFixed(2)}%; background: ${tint}` }))),
+      h("span", { class: "number" }, sum.toFixed(4)))));
   }
 
   function say(...what) {
     caption.replaceChildren(...what);
+    shares.replaceChildren();
   }
 
   function retheme() {

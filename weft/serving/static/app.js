@@ -1,0 +1,97 @@
+// One page, six views. What is looked at stands in the address, so that a link shows the same thing again.
+
+import { h } from "weft/dom.js";
+import { get, post } from "./api.js";
+
+const VIEWS = {
+  translate: "Translate",
+  attention: "Attention",
+  head: "One head",
+  search: "Search",
+  off: "Switch off",
+  model: "Model",
+};
+const FIRST = {
+  text: "The animal didn't cross the street because it was too tired.",
+  target: "",
+  kind: "cross",
+  layer: null,
+  mode: "lines",
+  heads: null,
+  mean: false,
+  head: 1,
+  token: 0,
+  off: [],
+  beam: 5,
+  alpha: 1,
+};
+
+export const app = { state: { ...FIRST }, model: null, post, get, save, go };
+const root = document.getElementById("view");
+const nav = document.querySelector("nav");
+let close = () => {};
+let shown = null;
+
+function readAddress() {
+  const [view, query] = location.hash.slice(1).split("?");
+  for (const [key, value] of new URLSearchParams(query ?? "")) {
+    if (!(key in FIRST)) continue;
+    try {
+      app.state[key] = typeof FIRST[key] === "string" ? value : JSON.parse(value);
+    } catch { /* an address that was cut: what it does not say has its default */ }
+  }
+  return view in VIEWS ? view : "translate";
+}
+
+/** Write what has changed from the beginning into the address. */
+function save(change = {}) {
+  Object.assign(app.state, change);
+  const said = Object.entries(app.state).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(FIRST[key]));
+  const query = new URLSearchParams(said.map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]));
+  history.replaceState(null, "", `#${shown}${said.length ? `?${query}` : ""}`);
+}
+
+function go(view, change = {}) {
+  Object.assign(app.state, change);
+  location.hash = view;
+}
+
+async function show() {
+  const view = readAddress();
+  if (view === shown) return;
+  shown = view;
+  for (const link of nav.children) {
+    if (link.dataset.view === view) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  document.title = `${VIEWS[view]} · weft`;
+  const { open } = await import(`./${view}.js`);
+  if (shown !== view) return;
+  close();
+  root.replaceChildren();
+  root.className = `view ${view}`;
+  close = open(root, app) ?? (() => {});
+  save();
+  scrollTo(0, 0);
+}
+
+function turnTheme() {
+  const dark = getComputedStyle(document.documentElement).colorScheme === "dark"
+    || (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+  document.documentElement.dataset.theme = dark ? "light" : "dark";
+  localStorage.setItem("theme", document.documentElement.dataset.theme);
+  dispatchEvent(new Event("theme"));
+}
+
+nav.append(...Object.entries(VIEWS).map(([view, name]) => h("a", { href: `#${view}`, "data-view": view }, name)));
+document.querySelector(".theme").addEventListener("click", turnTheme);
+try {
+  app.model = await get("api/model");
+  const names = new Intl.DisplayNames(["en"], { type: "language", fallback: "code" });
+  app.languages = app.model.languages.map((code) => names.of(code));
+  document.querySelector(".model").textContent = app.model.name;
+  addEventListener("hashchange", show);
+  await show();
+} catch (error) {
+  root.replaceChildren(h("p", { class: "trouble", role: "alert" }, error.message));
+}

@@ -1,0 +1,157 @@
+// One head, by the numbers: q · k for every key, divided by √d_k, softmax, the weighted sum of the values.
+
+import { h, headColour, label, menu, redrawn, rgb, segmented, sharp } from "weft/dom.js";
+import { KINDS } from "weft/panel.js";
+import { sentenceBar } from "./sentence.js";
+
+const SIDES = { encoder: "the token that looks", decoder: "the token that is written", cross: "the token that is written" };
+const SUMMANDS = 3; // of a sum that is written out
+
+export function open(root, app) {
+  const { state } = app;
+  const bar = sentenceBar(app, show);
+  const controls = h("div", { class: "controls" });
+  const tokens = h("div", { class: "tokens", role: "radiogroup" });
+  const steps = h("div", { class: "steps" });
+  root.append(bar.element, controls, tokens, steps);
+  let finish = [];
+  let turn = 0;
+
+  function set(change) {
+    app.save(change);
+    show();
+  }
+
+  function controlsFor() {
+    const { layers, heads } = app.model.heads[state.kind];
+    state.layer = Math.min(Math.max(1, state.layer ?? layers), layers);
+    state.head = Math.min(Math.max(1, state.head), heads);
+    const focused = document.activeElement?.getAttribute("aria-label");
+    const numbers = (n) => Array.from({ length: n }, (_, i) => [i + 1, i + 1]);
+    controls.replaceChildren(
+      segmented("attention", KINDS, state.kind, (kind) => set({ kind, token: 0 })),
+      h("label", { class: "control" }, h("span", {}, "Layer"), menu("layer", numbers(layers), state.layer, (layer) => set({ layer: Number(layer) }))),
+      h("div", { class: "control" }, h("span", {}, "Head"), h("div", { class: "chips" },
+        ...numbers(heads).map(([head]) => h("button", {
+          class: "chip", type: "button", "aria-label": `head ${head}`, "aria-pressed": state.head === head,
+          style: `--colour: ${headColour(head - 1, heads)}`, onclick: () => set({ head }),
+        }, String(head))))));
+    if (focused) controls.querySelector(`[aria-label="${focused}"]`)?.focus();
+  }
+
+  async function show() {
+    controlsFor();
+    const mine = ++turn;
+    const { kind, layer, head, token } = state;
+    try {
+      const seen = await app.post("api/head", { ...bar.asked(), kind, layer, head, token });
+      if (mine !== turn) return;
+      bar.own(seen.translation);
+      choices(seen);
+      table(seen);
+    } catch (error) {
+      if (mine === turn) bar.fail(error);
+    }
+  }
+
+  function choices({ queries }) {
+    const focused = tokens.contains(document.activeElement);
+    tokens.setAttribute("aria-label", SIDES[state.kind]);
+    tokens.replaceChildren(h("span", { class: "soft" }, `Choose ${SIDES[state.kind]}`), ...queries.map((token, at) => h("button", {
+      type: "button", role: "radio", "aria-checked": at === state.token, tabindex: at === state.token ? 0 : -1,
+      onclick: () => set({ token: at }),
+      onkeydown: (event) => {
+        const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 }[event.key];
+        if (!step) return;
+        event.preventDefault();
+        set({ token: (at + step + queries.length) % queries.length });
+      },
+    }, label(token))));
+    if (focused) tokens.querySelector('[aria-checked="true"]')?.focus();
+  }
+
+  function table(seen) {
+    finish.forEach((end) => end());
+    finish = [];
+    const { rows, keys, queries, query, output, width } = seen;
+    const shown = rows.filter(({ visible }) => visible).length;
+    const total = rows.reduce((sum, { scaled, visible }) => sum + (visible ? Math.exp(scaled) : 0), 0);
+    const widest = Math.max(...[query, ...rows.map(({ key }) => key)].flat().map(Math.abs));
+    const largest = Math.max(...[output, ...rows.map(({ value }) => value)].flat().map(Math.abs));
+    const worked = h("p", { class: "worked number", role: "status" });
+    const strip = (vector, most, name) => {
+      const canvas = h("canvas", { class: "strip", role: "img", "aria-label": name, title: vector.map((x) => x.toFixed(2)).join("  ") });
+      const place = h("div", { class: "strip-place" }, canvas);
+      finish.push(redrawn(place, () => drawStrip(canvas, place.clientWidth, vector, most)));
+      return place;
+    };
+    const work = (at) => {
+      const { key, dot, scaled, weight, visible } = rows[at];
+      [...body.children].forEach((row, i) => row.classList.toggle("chosen", i === at));
+      const summands = query.slice(0, SUMMANDS).map((q, i) => `${signed(q)}·${signed(key[i])}`).join(" + ");
+      worked.replaceChildren(
+        h("b", {}, label(keys[at])),
+        h("span", {}, `q·k = ${summands} + … = ${signed(dot)}`),
+        h("span", {}, `÷ √${width} = ${signed(scaled)}`),
+        h("span", {}, visible
+          ? `e^${signed(scaled)} ÷ ${total < 1e5 ? total.toFixed(2) : total.toExponential(2)} = ${weight.toFixed(4)}`
+          : "hidden by the mask: weight 0"));
+    };
+    const body = h("tbody", {}, ...rows.map(({ key, dot, scaled, visible, weight, value }, at) => h("tr", {
+      class: visible ? "" : "masked", tabindex: at === 0 ? 0 : -1,
+      onmouseenter: () => work(at), onfocus: () => work(at),
+      onkeydown: (event) => {
+        const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+        if (!step) return;
+        event.preventDefault();
+        body.children[Math.max(0, Math.min(at + step, rows.length - 1))].focus();
+      },
+    },
+      h("th", { scope: "row" }, label(keys[at])),
+      h("td", { class: "vector" }, strip(key, widest, `key of ${label(keys[at])}`)),
+      h("td", { class: "number dot" }, signed(dot)),
+      h("td", { class: "number scaled" }, signed(scaled)),
+      h("td", { class: "number weight" }, h("span", { class: "bar-place" }, h("i", { style: `width: ${(weight * 100).toFixed(1)}%` })),
+        visible ? weight.toFixed(4) : "masked"),
+      h("td", { class: "vector" }, strip(value, largest, `value of ${label(keys[at])}`)))));
+
+    steps.replaceChildren(
+      h("div", { class: "query-row" },
+        h("span", {}, "query of ", h("b", {}, label(state.kind === "decoder" ? keys[state.token] : queries[state.token])),
+          state.kind === "encoder" ? "" : h("span", { class: "soft" }, state.kind === "decoder" ? `, from which ${label(queries[state.token])} is written` : ", while it is written")),
+        strip(query, widest, "query")),
+      h("div", { class: "table-place" }, h("table", {},
+        h("thead", {}, h("tr", {},
+          h("th", { scope: "col" }, "key"),
+          h("th", { scope: "col", class: "vector" }, "k"),
+          h("th", { scope: "col" }, h("small", {}, "1"), "q·k"),
+          h("th", { scope: "col" }, h("small", {}, "2"), `÷ √${width}`),
+          h("th", { scope: "col" }, h("small", {}, "3"), "softmax"),
+          h("th", { scope: "col", class: "vector" }, h("small", {}, "4"), "× v"))),
+        body)),
+      worked,
+      h("div", { class: "query-row said" }, h("span", {}, "Σ weight · v, ", h("b", {}, "what the head says")), strip(output, largest, "output")),
+      h("p", { class: "soft" }, `Vectors have ${width} numbers: blue above zero, orange below. ${shown < rows.length ? `${rows.length - shown} keys lie in the future and are masked. ` : ""}The outputs of all heads, side by side, go through W`, h("sup", {}, "O"), "."));
+    work(rows.reduce((best, { weight }, i) => (weight > rows[best].weight ? i : best), 0));
+  }
+
+  addEventListener("theme", controlsFor);
+  show();
+  return () => { turn++; finish.forEach((end) => end()); removeEventListener("theme", controlsFor); };
+}
+
+function signed(number) {
+  return number.toFixed(Math.abs(number) >= 100 ? 1 : Math.abs(number) >= 10 ? 2 : 3).replace("-", "−");
+}
+
+function drawStrip(canvas, width, vector, most) {
+  const context = sharp(canvas, Math.max(width, 40), 14);
+  const [zero, above, below] = ["--heat-0", "--accent", "--cold"].map(rgb);
+  const cell = Math.max(width, 40) / vector.length;
+  vector.forEach((x, i) => {
+    const t = Math.min(1, Math.abs(x) / (most || 1)) ** 0.7;
+    const [r, g, b] = zero.map((value, c) => value + ((x > 0 ? above : below)[c] - value) * t);
+    context.fillStyle = `rgb(${r} ${g} ${b})`;
+    context.fillRect(i * cell, 0, cell + 0.4, 14);
+  });
+}

@@ -1,0 +1,117 @@
+// Switch heads off, and see what becomes of the translation.
+
+import { h, headColour } from "weft/dom.js";
+import { differing } from "./differing.js";
+import { sentenceBar } from "./sentence.js";
+
+const NAMES = { encoder: "Encoder", decoder: "Decoder", cross: "Encoder–decoder" };
+
+export function open(root, app) {
+  const { state } = app;
+  const bar = sentenceBar(app, () => { falls = null; show(); });
+  const boards = h("div", { class: "boards" });
+  const result = h("div", { class: "result", "aria-live": "polite" });
+  const measure = h("button", { class: "button", type: "button", onclick: weigh }, "Which heads matter here?");
+  const told = h("span", { class: "soft" });
+  root.append(bar.element, result,
+    h("div", { class: "controls" },
+      h("button", { class: "button", type: "button", onclick: () => set([]) }, "All on"), measure, told),
+    boards);
+  let falls = null;
+  let turn = 0;
+
+  const is = (a, b) => a.kind === b.kind && a.layer === b.layer && a.head === b.head;
+
+  function set(off) {
+    app.save({ off });
+    show();
+  }
+
+  function switched(some) {
+    const on = some.some((head) => !state.off.some((other) => is(head, other)));
+    const rest = state.off.filter((other) => !some.some((head) => is(head, other)));
+    set(on ? [...rest, ...some] : rest);
+  }
+
+  function drawBoards() {
+    const focused = document.activeElement?.getAttribute("aria-label");
+    const most = falls && Math.max(0.001, ...Object.values(falls).flat(2));
+    boards.replaceChildren(...Object.entries(app.model.heads).map(([kind, { layers, heads }]) => {
+      const one = (layer, head) => ({ kind, layer, head });
+      const all = (n) => Array.from({ length: n }, (_, i) => i + 1);
+      return h("section", { class: "board" }, h("h2", {}, NAMES[kind]),
+        h("div", { class: "switches", style: `grid-template-columns: auto repeat(${heads}, 1fr)` },
+          ...all(layers).flatMap((layer) => [
+            h("button", { class: "row-name", type: "button", title: "The whole layer", onclick: () => switched(all(heads).map((head) => one(layer, head))) }, `layer ${layer}`),
+            ...all(heads).map((head) => {
+              const off = state.off.some((other) => is(other, one(layer, head)));
+              const fall = falls?.[kind][layer - 1][head - 1];
+              const weight = falls ? Math.max(0, fall / most).toFixed(3) : 0;
+              return h("button", {
+                class: "switch", type: "button", "aria-pressed": !off,
+                "aria-label": `${NAMES[kind]} layer ${layer} head ${head}`,
+                title: falls ? `Without it the translation loses ${fall.toFixed(4)} a token` : null,
+                style: `--colour: ${headColour(head - 1, heads)}; --fall: ${weight}`,
+                onclick: () => switched([one(layer, head)]),
+              }, String(head));
+            }),
+          ])));
+    }));
+    boards.classList.toggle("weighed", Boolean(falls));
+    if (focused) boards.querySelector(`[aria-label="${focused}"]`)?.focus();
+  }
+
+  async function show() {
+    state.off = state.off.filter(({ kind, layer, head }) => layer <= app.model.heads[kind]?.layers && head <= app.model.heads[kind]?.heads);
+    drawBoards();
+    const mine = ++turn;
+    const waiting = setTimeout(() => result.classList.add("loading"), 150);
+    try {
+      const { whole, without, before, after } = await app.post("api/off", { ...bar.asked(), off: state.off });
+      if (mine !== turn) return;
+      bar.own(whole.translation);
+      const many = state.off.length;
+      result.replaceChildren(
+        line("With all heads", [whole.translation], whole.score, null),
+        many ? line(`Without ${many} head${many > 1 ? "s" : ""}`, differing(without.translation, whole.translation), without.score, null)
+          : line("Nothing is off", ["Click a head away, or the name of a layer."], null, null, "idle"),
+        many ? line("The first, without them", ["What the model now thinks of its first translation"], after.score, after.score - before.score, "idle") : "");
+    } catch (error) {
+      if (mine === turn) bar.fail(error);
+    } finally {
+      clearTimeout(waiting);
+      if (mine === turn) result.classList.remove("loading");
+    }
+  }
+
+  function line(name, text, score, change, more = "") {
+    return h("div", { class: `line ${more}` },
+      h("span", { class: "what" }, name),
+      h("span", { class: "text" }, ...text),
+      h("span", { class: "score number", title: "mean log-probability of a token" }, score === null ? "" : minus(score.toFixed(4)),
+        change === null ? "" : h("i", { class: change < -0.0005 ? "worse" : "" }, ` ${change > 0 ? "+" : ""}${minus(change.toFixed(4))}`)));
+  }
+
+  async function weigh() {
+    measure.disabled = true;
+    told.textContent = "Switching off one after the other …";
+    try {
+      ({ falls } = await app.post("api/importance", bar.asked()));
+      told.textContent = "The darker, the more the translation loses without that head alone.";
+      drawBoards();
+    } catch (error) {
+      bar.fail(error);
+      told.textContent = "";
+    } finally {
+      measure.disabled = false;
+    }
+  }
+
+  addEventListener("theme", drawBoards);
+  show();
+  return () => { turn++; removeEventListener("theme", drawBoards); };
+}
+
+function minus(text) {
+  return text.replace("-", "−");
+}

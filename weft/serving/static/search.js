@@ -1,0 +1,195 @@
+// The beam as a tree that grows step by step: what was kept, what was pruned, and why the winner won.
+
+import { h, label, menu } from "weft/dom.js";
+import { sentenceBar } from "./sentence.js";
+
+const ROW = 27; // pixels
+const GAP = 34; // between two steps
+const SVG = "http://www.w3.org/2000/svg";
+const FATES = {
+  kept: "kept", pruned: "pruned: not among the best", ended: "ended: a whole translation",
+  cut: "cut by the limit on length", left: "left where it was: enough had ended",
+};
+
+function s(tag, attributes, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== false) element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+export function open(root, app) {
+  const { state } = app;
+  const bar = sentenceBar(app, () => load(), { target: false });
+  const controls = h("div", { class: "controls" });
+  const forest = h("div", { class: "forest", tabindex: 0, role: "group", "aria-label": "The search tree" });
+  const told = h("p", { class: "caption", role: "status" });
+  const end = h("div", { class: "ended" });
+  root.append(bar.element, controls, told, forest, end);
+  let tree = null;
+  let step = 0;
+  let playing = null;
+  let turn = 0;
+  const slider = h("input", { type: "range", min: 1, "aria-label": "step", oninput: () => { stop(); step = Number(slider.value); grow(); } });
+  const play = h("button", { class: "button", type: "button", onclick: () => (playing ? stop() : start()) }, "Play");
+  const count = h("span", { class: "number" });
+  const alpha = h("input", { type: "range", min: 0, max: 2, step: 0.1, value: state.alpha, "aria-label": "length penalty α",
+    oninput: () => { app.save({ alpha: Number(alpha.value) }); finish(); grow(); } });
+  const alphaText = h("span", { class: "number" });
+  controls.append(
+    h("label", { class: "control" }, h("span", {}, "Beam"),
+      menu("beam", [1, 2, 3, 4, 5, 6, 8, 10].map((n) => [n, n]), state.beam, (beam) => { app.save({ beam: Number(beam) }); load(); })),
+    h("div", { class: "control" }, play, slider, count),
+    h("label", { class: "control" }, h("span", {}, "Length penalty α"), alpha, alphaText));
+
+  async function load() {
+    stop();
+    const mine = ++turn;
+    try {
+      const found = await app.post("api/search", { text: state.text, beam: state.beam });
+      if (mine !== turn) return;
+      bar.own("");
+      tree = found;
+      tree.byId = new Map(tree.steps.flat().map((one) => [one.id, one]));
+      step = tree.steps.length;
+      slider.max = step;
+      finish();
+      grow();
+      forest.scrollLeft = 0;
+    } catch (error) {
+      if (mine === turn) bar.fail(error);
+    }
+  }
+
+  function start() {
+    if (step >= tree.steps.length) step = 0;
+    play.textContent = "Pause";
+    const tick = () => {
+      step += 1;
+      grow(true);
+      playing = step < tree.steps.length ? setTimeout(tick, 650) : null;
+      if (!playing) stop();
+    };
+    tick();
+  }
+
+  function stop() {
+    clearTimeout(playing);
+    playing = null;
+    play.textContent = "Play";
+  }
+
+  /** α changes nothing before the end: it only ranks what has ended. */
+  function ranked() {
+    const score = ({ log_prob, length }) => log_prob / length ** state.alpha;
+    return tree.ended.map((one) => ({ ...one, score: score(one) })).sort((a, b) => b.finished - a.finished || b.score - a.score);
+  }
+
+  function path(id) {
+    const found = [];
+    for (let one = tree.byId.get(id); one; one = tree.byId.get(one.parent)) found.unshift(one);
+    return found;
+  }
+
+  function grow(follow = false) {
+    slider.value = step;
+    count.textContent = `step ${step} of ${tree.steps.length}`;
+    const measure = document.createElement("canvas").getContext("2d");
+    measure.font = `13px ${getComputedStyle(document.body).fontFamily}`;
+    const over = step === tree.steps.length;
+    const winning = new Set(over ? path(ranked()[0].id).map(({ id }) => id) : []);
+    const places = new Map();
+    let x = 8;
+    const edges = s("g", { class: "edges" });
+    const nodes = s("g", {});
+    tree.steps.slice(0, step).forEach((candidates, n) => {
+      const width = Math.max(...candidates.map(({ token }) => measure.measureText(label(token)).width)) + 58;
+      nodes.append(s("text", { class: "step", x: x + 2, y: 14 }, String(n + 1)));
+      candidates.forEach((one, rank) => {
+        const y = 24 + rank * ROW;
+        const is = `${one.fate}${winning.has(one.id) ? " winning" : ""}`;
+        places.set(one.id, { x, y: y + ROW / 2 - 2, right: x + width });
+        const from = places.get(one.parent);
+        if (from) {
+          const to = places.get(one.id);
+          const middle = (from.right + x) / 2;
+          edges.append(s("path", { class: is, d: `M${from.right} ${from.y}C${middle} ${from.y} ${middle} ${to.y} ${x} ${to.y}` }));
+        }
+        nodes.append(s("g", {
+          class: `node ${is}`, tabindex: -1, "data-id": one.id, transform: `translate(${x} ${y})`,
+          onmouseenter: () => tell(one), onfocus: () => tell(one), onmouseleave: () => tell(null),
+        },
+          s("rect", { width, height: ROW - 4, rx: 5 }),
+          s("text", { x: 8, y: 16 }, label(one.token)),
+          s("text", { class: "chance", x: width - 7, y: 16 }, percent(one.log_prob))));
+      });
+      x += width + GAP;
+    });
+    const rows = Math.max(...tree.steps.map((candidates) => candidates.length));
+    forest.replaceChildren(s("svg", { width: x - GAP + 8, height: 24 + rows * ROW + 4 }, edges, nodes));
+    if (follow) forest.scrollTo({ left: x, behavior: "smooth" });
+    tell(null);
+    end.hidden = !over;
+  }
+
+  function tell(one) {
+    if (!one) {
+      told.textContent = "Every step goes on from the beams that were kept, and keeps the best again. The number is the probability of the token.";
+      return;
+    }
+    const written = path(one.id).map(({ token }) => token).join("").replaceAll("·", " ").replace("∎", " (end)").trim();
+    told.replaceChildren(h("b", {}, written), `  P(token) ${percent(one.log_prob)},  log P so far ${minus(one.total.toFixed(3))},  ${FATES[one.fate]}`);
+  }
+
+  function finish() {
+    alphaText.textContent = state.alpha.toFixed(1);
+    const found = ranked();
+    const [first, second] = found;
+    const likeliest = [...found].sort((a, b) => b.log_prob - a.log_prob)[0];
+    const why = [h("b", {}, first.text), ` wins with ${minus(first.log_prob.toFixed(3))} ÷ ${first.length}`,
+      h("sup", {}, state.alpha.toFixed(1)), ` = ${minus(first.score.toFixed(4))}`];
+    if (second) why.push(`, before ${minus(second.score.toFixed(4))} of the second.`);
+    if (likeliest.id !== first.id) {
+      why.push(` By log P alone “${likeliest.text}” would have won: ${minus(likeliest.log_prob.toFixed(3))} in ${likeliest.length} tokens. The length penalty turned it round.`);
+    }
+    end.replaceChildren(
+      h("h2", {}, "What ended, and why the winner won"),
+      h("p", {}, ...why),
+      h("div", { class: "table-place" }, h("table", {},
+        h("thead", {}, h("tr", {}, ...["translation", "log P", "length", h("span", {}, "length", h("sup", {}, "α")), "score"].map((name) => h("th", { scope: "col" }, name)))),
+        h("tbody", {}, ...found.map((one, i) => h("tr", { class: i === 0 ? "winning" : "" },
+          h("td", {}, one.text, one.finished ? "" : h("span", { class: "soft" }, " … cut")),
+          h("td", { class: "number" }, minus(one.log_prob.toFixed(3))),
+          h("td", { class: "number" }, String(one.length)),
+          h("td", { class: "number" }, (one.length ** state.alpha).toFixed(2)),
+          h("td", { class: "number" }, minus(one.score.toFixed(4)))))))));
+  }
+
+  forest.addEventListener("keydown", (event) => {
+    const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const along = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!move && !along) return;
+    event.preventDefault();
+    const nodes = [...forest.querySelectorAll(".node")];
+    const at = nodes.indexOf(document.activeElement);
+    const one = tree.byId.get(Number(nodes[at]?.dataset.id));
+    const children = one ? nodes.filter((node) => tree.byId.get(Number(node.dataset.id)).parent === one.id) : [nodes[0]];
+    const parent = one && nodes.find((node) => Number(node.dataset.id) === one.parent);
+    (move === 1 ? children[0] : move === -1 ? parent : nodes[Math.max(0, at + along)])?.focus();
+  });
+
+  load();
+  return () => { turn++; stop(); };
+}
+
+function percent(logProb) {
+  const chance = Math.exp(logProb) * 100;
+  return chance >= 10 ? `${chance.toFixed(0)}%` : chance >= 0.1 ? `${chance.toFixed(1)}%` : "<0.1%";
+}
+
+function minus(text) {
+  return text.replace("-", "−");
+}

@@ -1,0 +1,70 @@
+// The sentence that is looked at, and the translation: the model's own, or a given one. Examples are one click away.
+
+import { h } from "weft/dom.js";
+
+const EXAMPLES = [
+  ["… too tired", "The animal didn't cross the street because it was too tired."],
+  ["… too wide", "The animal didn't cross the street because it was too wide."],
+  ["The Law", "The Law will never be perfect, but its application should be just - this is what we are missing, in my opinion."],
+  ["Registration", "It is in this spirit that a majority of American governments have passed new laws since 2009 making the registration or voting process more difficult."],
+  ["Bread", "We are eating bread."],
+  ["Dinosaur", "Man eats small dinosaur."],
+];
+const PAUSE = 350; // milliseconds without a key before the service is asked
+
+/** `changed` is called when there is a new sentence. `own` writes the model's translation where none is given. */
+export function sentenceBar(app, changed, { target = true } = {}) {
+  const { state } = app;
+  const trouble = h("p", { class: "trouble", role: "alert" });
+  const text = field("Sentence", "text", app.languages[0]);
+  const given = field("Translation", "target", app.languages[1]);
+  let timer;
+
+  function field(name, key, language) {
+    const input = h("textarea", {
+      rows: 1, "aria-label": name, spellcheck: "false", autocomplete: "off",
+      oninput: () => { grow(); clearTimeout(timer); timer = setTimeout(() => set({ [key]: input.value }), PAUSE); },
+      onkeydown: (event) => {
+        if (event.key !== "Enter") return;
+        event.preventDefault();
+        clearTimeout(timer);
+        set({ [key]: input.value });
+      },
+    });
+    input.value = state[key];
+    const grow = () => { input.style.height = "auto"; input.style.height = `${input.scrollHeight}px`; };
+    requestAnimationFrame(grow);
+    return { input, grow, row: h("label", { class: "sentence" }, h("span", {}, language), input) };
+  }
+
+  function set(change) {
+    app.save({ ...change, token: 0 });
+    trouble.textContent = "";
+    if (state.text.trim()) changed();
+  }
+
+  const examples = h("div", { class: "examples", role: "group", "aria-label": "Examples" },
+    h("span", {}, "Examples"),
+    ...EXAMPLES.map(([name, sentence]) => h("button", {
+      type: "button", title: sentence,
+      onclick: () => {
+        text.input.value = sentence;
+        given.input.value = "";
+        text.grow();
+        given.grow();
+        set({ text: sentence, target: "" });
+      },
+    }, name)));
+
+  return {
+    element: h("div", { class: "bar" }, text.row, target ? given.row : null, examples, trouble),
+    own(translation) {
+      given.input.placeholder = translation;
+      trouble.textContent = "";
+    },
+    fail(error) {
+      if (error.name !== "AbortError") trouble.textContent = error.message;
+    },
+    asked: () => ({ text: state.text, target: target && state.target.trim() ? state.target : null }),
+  };
+}

@@ -1,0 +1,166 @@
+// Two panes, as you type. Pointing at a word of the translation lights up the words it was made from.
+
+import { h } from "weft/dom.js";
+import { differing } from "./differing.js";
+
+const PAUSE = 220; // milliseconds without a key before the service is asked
+const ALTERNATIVES = 5;
+
+export function open(root, app) {
+  const input = h("textarea", { "aria-label": `Text in ${app.languages[0]}`, spellcheck: "false", placeholder: "Type or paste a text", rows: 6 });
+  const mirror = h("div", { class: "mirror", "aria-hidden": "true" });
+  const output = h("div", { class: "output", "aria-live": "polite", "aria-label": `Translation into ${app.languages[1]}` });
+  const others = h("div", { class: "alternatives" });
+  const trouble = h("p", { class: "trouble", role: "alert" });
+  const copy = h("button", { class: "quiet", type: "button", onclick: copied }, "Copy");
+  root.append(
+    h("div", { class: "panes" },
+      h("section", { class: "pane" }, h("h2", {}, app.languages[0]), h("div", { class: "written" }, mirror, input)),
+      h("section", { class: "pane" }, h("h2", {}, app.languages[1], copy), output)),
+    trouble, others);
+
+  let timer;
+  let asking = new AbortController();
+  let sentences = []; // {text, space, start, found}
+  input.value = app.state.text;
+  input.addEventListener("input", () => {
+    clearTimeout(timer);
+    light(null);
+    grow();
+    timer = setTimeout(translate, PAUSE);
+  });
+
+  function grow() {
+    input.style.height = "auto";
+    input.style.height = `${input.scrollHeight}px`;
+  }
+
+  async function translate() {
+    asking.abort();
+    asking = new AbortController();
+    const { signal } = asking;
+    app.save({ text: input.value, target: "", token: 0 });
+    if (!input.value.trim()) {
+      output.replaceChildren();
+      others.replaceChildren();
+      return;
+    }
+    const waiting = setTimeout(() => output.classList.add("loading"), 150);
+    try {
+      const cut = await app.post("api/sentences", { text: input.value }, signal);
+      // Each sentence is asked for on its own: those that have not changed are known, the others are decoded together.
+      const found = await Promise.all(cut.map(({ text }) => text.trim()
+        ? app.post("api/translate", { text, nbest: ALTERNATIVES, beam: ALTERNATIVES }, signal) : null));
+      let start = 0;
+      sentences = cut.map(({ text, space }, i) => {
+        const one = { text, space, start, found: found[i] };
+        start += text.length + space.length;
+        return one;
+      });
+      trouble.textContent = "";
+      output.replaceChildren(...sentences.flatMap((one) => [one.found ? written(one) : "", one.space]));
+      alternatives(sentences.findLast((one) => one.found));
+    } catch (error) {
+      if (error.name !== "AbortError") trouble.textContent = error.message;
+    } finally {
+      clearTimeout(waiting);
+      if (!signal.aborted) output.classList.remove("loading");
+    }
+  }
+
+  /** A translated sentence, word by word. */
+  function written(one) {
+    const words = one.found.translation.split(/(\s+)/);
+    let count = -1;
+    return h("span", { class: "sentence", onclick: () => alternatives(one) }, ...words.map((word) => {
+      if (!word.trim()) return word;
+      count += 1;
+      const at = count;
+      return h("span", {
+        class: "word", tabindex: count === 0 ? 0 : -1,
+        onmouseenter: () => point(one, at), onmouseleave: () => light(null),
+        onfocus: () => point(one, at), onblur: () => light(null), onkeydown: move,
+      }, word);
+    }));
+  }
+
+  function move(event) {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const words = [...output.querySelectorAll(".word")];
+    words[Math.max(0, Math.min(words.indexOf(event.currentTarget) + step, words.length - 1))].focus();
+  }
+
+  let pointed = null;
+  async function point(one, at) {
+    pointed = `${one.start} ${at}`;
+    const mine = pointed;
+    try {
+      const seen = await app.post("api/attention", { text: one.text, kind: "cross", layer: null, mean: true });
+      if (pointed !== mine) return;
+      const [from, to] = [words(seen.source), words(seen.target)];
+      const rows = to[at]?.tokens.map((token) => seen.maps[0][0][token]) ?? [];
+      const weights = from.map(({ tokens }) =>
+        rows.reduce((sum, row) => sum + tokens.reduce((inner, token) => inner + row[token], 0), 0) / Math.max(1, rows.length));
+      light(one, from, weights);
+    } catch { /* nothing to light up */ }
+  }
+
+  /** Light up words of the source behind the text that is typed. */
+  function light(one, from = [], weights = []) {
+    if (!one) {
+      pointed = null;
+      mirror.replaceChildren();
+      return;
+    }
+    const parts = [input.value.slice(0, one.start)];
+    let end = 0;
+    const most = Math.max(...weights, 0.01);
+    from.forEach(({ start, text }, i) => {
+      parts.push(one.text.slice(end, start), h("mark", { style: `--weight: ${(weights[i] / most).toFixed(3)}` }, text));
+      end = start + text.length;
+    });
+    mirror.replaceChildren(...parts);
+  }
+
+  function alternatives(one) {
+    if (!one) return;
+    const { translations } = one.found;
+    const list = translations.slice(1).filter(({ text }, i, all) => all.findIndex((other) => other.text === text) === i);
+    others.replaceChildren(
+      h("h2", {}, "Other translations"),
+      h("ol", {}, ...list.map(({ text, score }) => h("li", {}, h("span", {}, ...differing(text, translations[0].text)),
+        h("span", { class: "score number", title: "mean log-probability of a token" }, score.toFixed(3))))),
+      h("p", { class: "links" },
+        h("a", { href: "#attention", onclick: () => app.save({ text: one.text, target: "" }) }, "See what it looks at"),
+        h("a", { href: "#search", onclick: () => app.save({ text: one.text, target: "" }) }, "See how it was found")));
+  }
+
+  async function copied() {
+    await navigator.clipboard?.writeText(output.textContent);
+    copy.textContent = "Copied";
+    setTimeout(() => { copy.textContent = "Copy"; }, 1200);
+  }
+
+  requestAnimationFrame(grow);
+  translate();
+  return () => { clearTimeout(timer); asking.abort(); };
+}
+
+/** Tokens as words: [{text, start, tokens}]. A word begins with ·, and so does the text. */
+function words(tokens) {
+  const found = [];
+  let start = -1;
+  tokens.forEach((token, i) => {
+    if (token === "∎") return;
+    const space = token.length - token.replace(/^·+/, "").length;
+    if (space || !found.length) found.push({ text: token.slice(space), start: start + space, tokens: [i] });
+    else {
+      found.at(-1).text += token;
+      found.at(-1).tokens.push(i);
+    }
+    start += token.length;
+  });
+  return found;
+}
