@@ -1,4 +1,4 @@
-"""weft attend MODEL "sentence" --png FILE"""
+"""weft attend MODEL "sentence" --png FILE | --grid FILE | --html FILE | --json FILE"""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,26 +11,45 @@ from weft.commands.options import Model, one_line
 def attend(
     model: Model,
     sentence: Annotated[str, typer.Argument(help="What to translate and look at.")],
-    png: Annotated[Path, typer.Option(help="Where to write the picture.")],
+    png: Annotated[Path | None, typer.Option(help="A picture of one map, with its tokens.")] = None,
+    grid: Annotated[Path | None, typer.Option(help="A picture of every head, a row a layer.")] = None,
+    html: Annotated[Path | None, typer.Option(help="One page that works from disk: lines and matrix.")] = None,
+    json: Annotated[Path | None, typer.Option(help="The raw numbers.")] = None,
     target: Annotated[str | None, typer.Option(help="Look at this translation instead of the model's own.")] = None,
-    layer: Annotated[int | None, typer.Option(help="A decoder layer, counted from 1; all of them by default.")] = None,
-    head: Annotated[int | None, typer.Option(help="A head, counted from 1; the mean of all by default.")] = None,
+    kind: Annotated[str, typer.Option(help="encoder, decoder or cross: who looks at whom.")] = "cross",
+    layer: Annotated[int | None, typer.Option(help="A layer, counted from 1; all of them by default.")] = None,
+    head: Annotated[
+        int | None, typer.Option(help="A head, counted from 1; in --png the mean of all by default.")
+    ] = None,
 ) -> None:
-    """Draw what the decoder looks at while it writes a translation.
+    """Draw what a model looks at while it reads a sentence and writes its translation.
 
     weft attend en-de "The cat sleeps on the mat." --png cat.png
+
+    weft attend en-de "The cat sleeps on the mat." --kind encoder --html cat.html
     """
     from importlib.util import find_spec
 
     from weft.errors import WeftError
     from weft.translator import load
 
-    if not find_spec("matplotlib"):
+    if not (png or grid or html or json):
+        raise WeftError("say where to write what is seen: --png FILE, --grid FILE, --html FILE or --json FILE.")
+    if (png or grid) and not find_spec("matplotlib"):
         raise WeftError('pictures need matplotlib: pip install "weft[view]".')
-    if not sentence.strip():
+    if not sentence.strip() or (target is not None and not target.strip()):
         raise WeftError("the sentence is empty: there is nothing to look at.")
-    translator = load(model)
-    seen = translator.attention(sentence, target)
-    seen.save_png(png, layer, head)
+    seen = load(model).attention(sentence, target)
+    seen.each(kind, layer, head)  # what is not there is said before anything is written
     print(one_line(seen.translation))
-    print(f"{png}: {len(seen.target)} × {len(seen.source)} tokens")
+    if png:
+        seen.save_png(png, kind=kind, layer=layer, head=head)
+    if grid:
+        seen.save_grid(grid, kind=kind, layer=layer)
+    if html:
+        seen.save_html(html, kind=kind, layer=layer)
+    if json:
+        seen.save_json(json, kind=kind, layer=layer, head=head)
+    queries, keys = seen.tokens(kind)
+    for file in filter(None, (png, grid, html, json)):
+        print(f"{file}: {len(queries)} × {len(keys)} tokens")

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 CELL = 0.34  # inches
 GREY = "#555555"
+NAMES = {"∎": "(end)", "∅": "(start)"}
 
 
 def draw_alignment(
@@ -18,7 +19,7 @@ def draw_alignment(
     caption: str,
     file: Path,
 ) -> None:
-    """An alignment matrix: the source along the top, the target down the side, dark where it looks.
+    """One map: what is looked at along the top, what looks down the side, dark where it does.
 
     White is 0 and the darkest blue is 1 in every picture, so that two of them can be compared.
     """
@@ -53,14 +54,54 @@ def draw_alignment(
     figure.savefig(file, dpi=160, format="png")
 
 
+def draw_grid(
+    maps: Sequence[Sequence[Sequence[Sequence[float]]]],
+    first: int,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    title: str,
+    caption: str,
+    file: Path,
+) -> None:
+    """Every head as a small matrix: a row for each layer, from layer `first`, and a column for each head.
+
+    The tokens stand once: the queries beside the left matrices, the keys above the upper ones.
+    """
+    rows, columns = len(maps), len(maps[0])
+    cell = max(0.085, min(0.16, 2.4 / max(len(keys), len(queries))))  # inches; smaller ones could not be labelled
+    size = min(8.0, 62 * cell)
+    longest = 0.0075 * size * max(len(label(token)) for token in (*queries, *keys))
+    width = columns * (cell * len(keys) + 0.3) + longest + 0.9
+    height = rows * (cell * len(queries) + 0.3) + longest + 0.9
+    figure = Figure(figsize=(width, height), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for n, layer in enumerate(maps):
+        for head, weights in enumerate(layer):
+            axes = grid[n][head]
+            axes.imshow(weights, cmap="Blues", vmin=0.0, vmax=1.0, aspect="equal")
+            axes.set_xticks(range(len(keys)) if n == 0 else [])
+            axes.set_yticks(range(len(queries)) if head == 0 else [])
+            if n == 0:
+                axes.set_xticklabels([label(token) for token in keys], rotation=90, fontsize=size)
+                axes.xaxis.tick_top()
+            if head == 0:
+                axes.set_yticklabels([label(token) for token in queries], fontsize=size)
+            axes.tick_params(length=0, pad=2)
+            axes.spines[:].set(color="#cccccc", linewidth=0.6)
+            axes.set_xlabel(f"layer {first + n}, head {head + 1}", fontsize=8, color=GREY)
+    figure.suptitle(_wrapped(title, 9.5 * width), fontsize=11)
+    figure.supxlabel(_wrapped(caption, 13 * width), fontsize=9, color=GREY)
+    figure.savefig(file, dpi=160, format="png")
+
+
 def _wrapped(text: str, width: float) -> str:
     return textwrap.fill(text, int(width)).replace("$", r"\$")
 
 
 def label(token: str) -> str:
     """A piece as an axis shows it: words and marks as they are, what goes on within a word with a hyphen."""
-    if token == "∎":
-        return "(end)"
+    if token in NAMES:
+        return NAMES[token]
     if not token.strip("·"):
         return "(space)"
     shown = token[1:] if token.startswith("·") else f"-{token}" if token[0].isalnum() else token

@@ -12,7 +12,7 @@ const EXAMPLES = [
 ];
 const PAUSE = 350; // milliseconds without a key before the service is asked
 
-/** `changed` is called when there is a new sentence. `own` writes the model's translation where none is given. */
+/** `changed` is called when there is a new sentence; `own` shows the model's translation where none is given. */
 export function sentenceBar(app, changed, { target = true } = {}) {
   const { state } = app;
   const trouble = h("p", { class: "trouble", role: "alert" });
@@ -32,7 +32,7 @@ export function sentenceBar(app, changed, { target = true } = {}) {
       },
     });
     input.value = state[key];
-    const grow = () => { input.style.height = "auto"; input.style.height = `${input.scrollHeight}px`; };
+    const grow = () => grown(input);
     requestAnimationFrame(grow);
     return { input, grow, row: h("label", { class: "sentence" }, h("span", {}, language), input) };
   }
@@ -60,6 +60,7 @@ export function sentenceBar(app, changed, { target = true } = {}) {
     element: h("div", { class: "bar" }, text.row, target ? given.row : null, examples, trouble),
     own(translation) {
       given.input.placeholder = translation;
+      given.grow();
       trouble.textContent = "";
     },
     fail(error) {
@@ -67,4 +68,13 @@ export function sentenceBar(app, changed, { target = true } = {}) {
     },
     asked: () => ({ text: state.text, target: target && state.target.trim() ? state.target : null }),
   };
+}
+
+/** As high as its text, or the text that stands there for want of one. */
+function grown(input) {
+  const { value } = input;
+  if (!value) input.value = input.placeholder;
+  input.style.height = "auto";
+  input.style.height = `${input.scrollHeight}px`;
+  if (!value) input.value = "";
 }

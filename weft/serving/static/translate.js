@@ -7,7 +7,7 @@ const PAUSE = 220; // milliseconds without a key before the service is asked
 const ALTERNATIVES = 5;
 
 export function open(root, app) {
-  const input = h("textarea", { "aria-label": `Text in ${app.languages[0]}`, spellcheck: "false", placeholder: "Type or paste a text", rows: 6 });
+  const input = h("textarea", { "aria-label": `Text in ${app.languages[0]}`, spellcheck: "false", placeholder: "Type or paste a text", rows: 3 });
   const mirror = h("div", { class: "mirror", "aria-hidden": "true" });
   const output = h("div", { class: "output", "aria-live": "polite", "aria-label": `Translation into ${app.languages[1]}` });
   const others = h("div", { class: "alternatives" });

@@ -5,9 +5,9 @@ export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (value !== null && value !== undefined && value !== false) {
-      element.setAttribute(name, value === true && !name.startsWith("aria-") ? "" : value);
-    }
+    else if (name.startsWith("aria-")) element.setAttribute(name, value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value);
   }
   element.append(...children.filter((child) => child !== null && child !== undefined));
   return element;

@@ -5,7 +5,7 @@ import { colour, h, heatRamp, label, redrawn, sharp } from "weft/dom.js";
 const SLANT = (55 * Math.PI) / 180;
 const LARGEST = 34; // pixels of a cell
 const READABLE = 22;
-const SMALLEST = 14;
+const SMALLEST = 11;
 
 /** seen: {queries, keys, map}. `tell` receives the cell that is pointed at, {query, key}, or null. */
 export function drawMatrix(root, seen, name, tell, largest = LARGEST) {
