@@ -63,6 +63,7 @@ class Translator:
         self.models: list[SequenceToSequence] = [folder.model(device) for folder in folders]
         self.tokeniser: Tokeniser = tokenisers[0]
         self.languages = folders[0].languages()
+        self.aligner = folders[0].aligner() or usual(len(self.models[0].decoder.layers))
         self.limit = min(_longest_source(folder, model) for folder, model in zip(folders, self.models))
 
     def translate(

@@ -6,6 +6,7 @@ which no piece can.
 """
 
 import json
+from codecs import getincrementaldecoder
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -96,9 +97,23 @@ class Tokeniser:
         text = self.pieces.decode(ids, skip_special_tokens=False)
         return [word for word, _ in _words().pre_tokenize_str(text)]
 
+    def characters(self, ids: Iterable[int]) -> list[str]:
+        """What each piece adds to the text: a character in several pieces comes with its last."""
+        decoder = getincrementaldecoder("utf-8")("replace")
+        return [decoder.decode(self._bytes[i]) for i in ids]
+
     def readable(self, ids: Iterable[int]) -> list[str]:
         """Each piece as a person may see it: words begin with ·, an end is ∎, half a character is its bytes."""
-        return [SEEN[i] if i < len(SIGNS) else _seen(self.pieces.id_to_token(i)) for i in ids]
+        return [self._readable[i] for i in ids]
+
+    @cached_property
+    def _bytes(self) -> list[bytes]:
+        pieces = [str(self.pieces.id_to_token(i)) for i in range(len(SIGNS), len(self))]
+        return [b"" for _ in SIGNS] + [bytes(map(_byte, piece)) for piece in pieces]
+
+    @cached_property
+    def _readable(self) -> list[str]:
+        return ["", "∅", "∎", "?", *map(_seen, self._bytes[len(SIGNS) :])]
 
 
 def _words() -> pre_tokenizers.PreTokenizer:
@@ -113,9 +128,8 @@ def _assembled(vocab: dict[str, int], merges: list[list[str]]) -> Tokenizer:
     return pieces
 
 
-@cache
-def _seen(piece: str) -> str:
-    text = bytes(map(_byte, piece)).decode("utf-8", "surrogateescape").replace(" ", "·")
+def _seen(piece: bytes) -> str:
+    text = piece.decode("utf-8", "surrogateescape").replace(" ", "·")
     return "".join(character if _is_unicode(character) else f"<{ord(character) & 0xFF:02X}>" for character in text)
 
 

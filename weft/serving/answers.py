@@ -1,0 +1,77 @@
+"""What is answered when there is nothing good to answer: always {"error": a sentence}, never a path or a traceback."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException as AnyHTTPException
+
+from weft.errors import WeftError, unknown
+from weft.serving.queue import Full
+
+
+class Problem(BaseModel):
+    error: str
+
+
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    400: {"model": Problem, "description": "What was asked for is not possible; the sentence says why."},
+    403: {"model": Problem, "description": "The API key is missing or wrong."},
+    413: {"model": Problem, "description": "The body is too large."},
+    503: {"model": Problem, "description": "Too many are waiting; Retry-After says when to come again."},
+    504: {"model": Problem, "description": "It took too long."},
+}
+
+
+def refused(sentence: str, status: int = 400) -> HTTPException:
+    return HTTPException(status, sentence)
+
+
+def install(app: FastAPI) -> None:
+    """Every error of the application becomes a Problem."""
+
+    @app.exception_handler(WeftError)
+    async def mistake(request: Request, error: WeftError) -> JSONResponse:
+        return problem(400, str(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        return problem(400, told(error.errors()))
+
+    @app.exception_handler(AnyHTTPException)
+    async def known(request: Request, error: AnyHTTPException) -> JSONResponse:
+        return problem(error.status_code, str(error.detail), error.headers)
+
+    @app.exception_handler(Full)
+    async def full(request: Request, error: Full) -> JSONResponse:
+        sentence = f"too many requests are waiting; come again in {error.seconds} seconds."
+        return problem(503, sentence, {"Retry-After": str(error.seconds)})
+
+    @app.exception_handler(Exception)
+    async def failed(request: Request, error: Exception) -> JSONResponse:  # the server logs it besides
+        return problem(500, "something went wrong here; the server's log says what.")
+
+
+def problem(status: int, sentence: str, headers: Any = None) -> JSONResponse:
+    return JSONResponse({"error": sentence}, status, headers)
+
+
+def told(errors: Sequence[Any], fields: Sequence[str] = ()) -> str:
+    """What pydantic found, as sentences: all of it at once, and nothing of what was sent."""
+    return " ".join(dict.fromkeys(_sentence(error, fields) for error in errors))
+
+
+def _sentence(error: Any, fields: Sequence[str]) -> str:
+    where = [part for part in error["loc"] if part not in ("body", "query", "path")]
+    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where).lstrip(".")
+    if error["type"] == "extra_forbidden":
+        return unknown("field", str(where[-1]), fields) if fields else f"there is no field {name!r}."
+    if error["type"] == "json_invalid":
+        return f"the body is not JSON: {error['ctx']['error']}."
+    if error["type"] == "missing":
+        return f"{name or 'the body'} is missing."
+    said = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    return f"{name or 'the body'} {said}."

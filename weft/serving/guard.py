@@ -1,0 +1,94 @@
+"""What stands before the application: a request's body is read up to a limit, its answer has a limit of time, and
+whoever hangs up is no longer computed for. It also counts."""
+
+import asyncio
+import time
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from weft.serving.answers import problem
+from weft.serving.service import Service
+
+DRAINED = 16  # times the limit that is read and thrown away, because many clients read no answer before they have sent
+
+HUNG_UP = 499  # what is counted for a request that was not answered because nobody was there
+
+
+class Guard:
+    def __init__(self, app: ASGIApp, service: Service, routes: frozenset[str]):
+        self.app = app
+        self.service = service
+        self.routes = routes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        start, status = time.monotonic(), 0
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            async with asyncio.timeout(self.service.settings.timeout):
+                await self._answer(scope, receive, sending)
+        except TimeoutError:
+            if not status:
+                seconds = self.service.settings.timeout
+                answer = problem(504, f"there was no answer within {seconds:g} seconds; a shorter text may have one.")
+                await answer(scope, receive, sending)
+        except Exception:
+            status = 500
+            raise
+        finally:
+            route = scope["path"] if scope["path"] in self.routes else "other"
+            self.service.metrics.answered(route, status or HUNG_UP, time.monotonic() - start)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await self._body(receive)
+        if body is None:
+            limit = self.service.settings.body
+            await problem(413, f"the body has more than {limit:,} bytes.")(scope, receive, send)
+            return
+        gone = asyncio.ensure_future(_gone(receive))
+        first = True
+
+        async def receiving() -> Message:
+            nonlocal first
+            if first:
+                first = False
+                return {"type": "http.request", "body": body, "more_body": False}
+            await asyncio.shield(gone)
+            return {"type": "http.disconnect"}
+
+        answer = asyncio.ensure_future(self.app(scope, receiving, send))  # type: ignore[arg-type]
+        try:
+            await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+            if not answer.done():
+                answer.cancel()
+            await asyncio.wait({answer, gone})
+        if not answer.cancelled():
+            answer.result()
+
+    async def _body(self, receive: Receive) -> bytes | None:
+        """All of it, or None where it is too large."""
+        chunks, size, limit = [], 0, self.service.settings.body
+        while True:
+            message = await receive()
+            chunk = message.get("body", b"")
+            size += len(chunk)
+            if size <= limit:
+                chunks.append(chunk)
+            if not message.get("more_body") or size > DRAINED * limit:
+                return b"".join(chunks) if size <= limit else None
+
+
+async def _gone(receive: Receive) -> None:
+    """Ends when the client has hung up."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,157 @@
+"""LibreTranslate's API, so that its many clients work with a model of one's own: https://libretranslate.com/docs
+
+Fields come as JSON, as a form or in the query. Fields it does not know are passed over, as LibreTranslate does.
+"""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from weft.decoding import best_first
+from weft.serving import keys
+from weft.serving.answers import REFUSALS, refused, told
+from weft.serving.detection import in_source_language
+from weft.serving.documents import Document, Html, Text, translated
+from weft.serving.keys import Bearer
+from weft.serving.service import Served, Service
+from weft.text.languages import language_name, language_of
+
+router = APIRouter(tags=["LibreTranslate"], responses=REFUSALS)
+ALTERNATIVES = 10
+
+
+class Asked(BaseModel):
+    q: Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1)] = Field(
+        description="A text or a list of texts.", examples=["How are you?"]
+    )
+    source: str = Field(description='A language code, or "auto".', examples=["en"])
+    target: str = Field(description="A language code.", examples=["de"])
+    format: Literal["text", "html"] = "text"
+    alternatives: int = Field(0, ge=0, le=ALTERNATIVES, description="How many other translations to give.")
+    api_key: str = ""
+
+
+class AskedToDetect(BaseModel):
+    q: str = Field(min_length=1, examples=["How are you?"])
+    api_key: str = ""
+
+
+class Detected(BaseModel):
+    confidence: float = Field(ge=0, le=100)
+    language: str
+
+
+class Translated(BaseModel):
+    translatedText: str | list[str]  # noqa: N815 (LibreTranslate's name)
+    alternatives: list[str] | list[list[str]] | None = None
+    detectedLanguage: Detected | list[Detected] | None = None  # noqa: N815
+
+
+class Language(BaseModel):
+    code: str
+    name: str
+    targets: list[str]
+
+
+async def fields(request: Request) -> dict[str, Any]:
+    """What was sent, by JSON, or by query and form; a field that is given several times is a list."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json" or kind.endswith("+json"):
+        return _object(await request.body())
+    given: dict[str, list[Any]] = {}
+    for name, value in [*request.query_params.multi_items(), *(await request.form()).multi_items()]:
+        given.setdefault(name, []).append(value)
+    return {name: some[0] if len(some) == 1 else some for name, some in given.items()}
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        return TypeAdapter(dict[str, Any]).validate_json(body)
+    except ValidationError as error:
+        raise refused(told(error.errors())) from None
+
+
+Fields = Annotated[dict[str, Any], Depends(fields)]
+
+
+def _body(model: type[BaseModel]) -> dict[str, Any]:
+    """How the document describes a body that comes in three forms."""
+    schema = model.model_json_schema()
+    kinds = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
+    return {"requestBody": {"required": True, "content": {kind: {"schema": schema} for kind in kinds}}}
+
+
+@router.post("/translate", response_model_exclude_none=True, openapi_extra=_body(Asked))
+async def translate(given: Fields, bearer: Bearer, service: Served) -> Translated:
+    """Translate a text, or each of a list."""
+    asked = _read(Asked, given)
+    keys.check(service, asked.api_key, bearer and bearer.credentials)
+    texts = asked.q if isinstance(asked.q, list) else [asked.q]
+    _check_size(texts, service)
+    _check_languages(asked, service)
+    form: type[Document] = Html if asked.format == "html" else Text
+    documents = [form(text) for text in texts]
+    detected = [await _detect(document.sample(), service) for document in documents] if asked.source == "auto" else []
+    sources = [one.language for one in detected] or [language_of(asked.source)] * len(texts)
+    search = best_first(max(service.settings.beam, asked.alternatives + 1), service.settings.length_penalty)
+    wanted = [document for document, source in zip(documents, sources) if source != language_of(asked.target)]
+    found = iter(await translated(wanted, search, service, asked.alternatives + 1))
+    answers = [
+        next(found) if source != language_of(asked.target) else [text] for text, source in zip(texts, sources)
+    ]
+    single = isinstance(asked.q, str)
+    best, others = [some[0] for some in answers], [some[1:] for some in answers]
+    return Translated(
+        translatedText=best[0] if single else best,
+        alternatives=None if not asked.alternatives else others[0] if single else others,
+        detectedLanguage=None if not detected else detected[0] if single else detected,
+    )
+
+
+@router.post("/detect", openapi_extra=_body(AskedToDetect))
+async def detect(given: Fields, bearer: Bearer, service: Served) -> list[Detected]:
+    """Which of the model's two languages a text is in, the likelier first."""
+    asked = _read(AskedToDetect, given)
+    keys.check(service, asked.api_key, bearer and bearer.credentials)
+    _check_size([asked.q], service)
+    likelier = await _detect(asked.q, service)
+    other = next(code for code in service.codes if code != likelier.language)
+    return [likelier, Detected(confidence=100 - likelier.confidence, language=other)]
+
+
+@router.get("/languages")
+async def languages(service: Served) -> list[Language]:
+    source, target = service.codes
+    return [
+        Language(code=source, name=language_name(source), targets=[source, target]),
+        Language(code=target, name=language_name(target), targets=[target]),
+    ]
+
+
+@router.get("/health")
+async def health() -> dict[Literal["status"], Literal["ok"]]:
+    return {"status": "ok"}
+
+
+@router.get("/frontend/settings")
+async def frontend_settings(service: Served) -> dict[str, Any]:
+    """What LibreTranslate's own page asks for."""
+    source, target = ({"code": code, "name": language_name(code)} for code in service.codes)
+    return {
+        "charLimit": service.settings.characters,
+        "frontendTimeout": 500,
+        "apiKeys": service.settings.api_key is not None,
+        "keyRequired": service.settings.api_key is not None,
+        "suggestions": False,
+        "filesTranslation": False,
+        "supportedFilesFormat": [],
+        "language": {"source": source, "target": target},
+    }
+
+
+def _read[Model: BaseModel](model: type[Model], given: dict[str, Any]) -> Model:
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise refused(told(error.errors())) from None
