@@ -3,7 +3,7 @@ each model that ships with weft.
 
     plan.yaml            what the model is made of
     tokeniser.json       its subwords
-    about.json           its languages
+    about.json           its languages, and which heads align words
     model.safetensors    its weights (absent while a training is under way)
     checkpoints/         weights on the way, in a run folder
 """
@@ -12,6 +12,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -85,17 +86,25 @@ class Folder:
     def tokeniser(self) -> Tokeniser:
         return Tokeniser.load(self.path / "tokeniser.json")
 
-    def languages(self) -> Languages | None:
+    def about(self) -> dict[str, Any]:
+        """What is known of the model beside its weights; nothing where the file is missing or damaged."""
         try:
-            pair = json.loads((self.path / "about.json").read_text(encoding="utf-8"))["languages"]
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+            about = json.loads((self.path / "about.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return about if isinstance(about, dict) else {}
+
+    def note(self, **facts: Any) -> None:
+        """Write into about.json, beside what is there."""
+        (self.path / "about.json").write_text(json.dumps({**self.about(), **facts}), encoding="utf-8")
+
+    def languages(self) -> Languages | None:
+        pair = self.about().get("languages")
         return (str(pair[0]), str(pair[1])) if isinstance(pair, list) and len(pair) == 2 else None
 
     def describe(self, plan: Plan, tokeniser: Tokeniser, languages: Languages | None) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
-        about = {"languages": languages and direction_of(languages)}
-        (self.path / "about.json").write_text(json.dumps(about), encoding="utf-8")
+        self.note(languages=languages and direction_of(languages))
         tokeniser.save(self.path / "tokeniser.json")
         plan.write(self.path / "plan.yaml")  # last: a folder without it is not a model
 

@@ -15,6 +15,7 @@ from weft.models.sequence_to_sequence import START, SequenceToSequence
 from weft.text.batches import filled
 from weft.text.sentences import Piece, split_long, split_sentences
 from weft.text.tokeniser import Tokeniser
+from weft.viewing.alignment import Aligner, Link, Seen, choose, known_or_usual, words
 from weft.viewing.attention import Attention, Recorder, check_head, heads_of
 from weft.viewing.heads import Head, Without
 from weft.viewing.search import SearchTree, search_tree
@@ -28,6 +29,7 @@ class Translation:
 
     text: str
     score: float  # log P / |Y|^α; of a text in several pieces, their mean
+    ids: tuple[int, ...]
     tokens: tuple[str, ...]
     log_probs: tuple[float, ...]  # of each token
     finished: bool  # False: cut by the limit on its length
@@ -63,7 +65,6 @@ class Translator:
         self.models: list[SequenceToSequence] = [folder.model(device) for folder in folders]
         self.tokeniser: Tokeniser = tokenisers[0]
         self.languages = folders[0].languages()
-        self.aligner = folders[0].aligner() or usual(len(self.models[0].decoder.layers))
         self.limit = min(_longest_source(folder, model) for folder, model in zip(folders, self.models))
 
     def translate(
@@ -120,7 +121,7 @@ class Translator:
 
     def translation(self, one: Hypothesis) -> Translation:
         tokens = tuple(self.tokeniser.readable(one.ids))
-        return Translation(self.tokeniser.decode(one.ids), one.score, tokens, one.log_probs, one.finished)
+        return Translation(self.tokeniser.decode(one.ids), one.score, one.ids, tokens, one.log_probs, one.finished)
 
     def loss(self, pairs: Sequence[tuple[str, str]]) -> float:
         """Mean negative log-likelihood of a target token, in nats; models that vote are one, as in decoding."""
@@ -133,7 +134,7 @@ class Translator:
 
         Heads that are `off` say nothing, neither to the search nor to whoever looks: `off=[Head("cross", 2, 1)]`.
         """
-        model, source, silent = self.models[0], self._encoded(text), self._existing(off)
+        model, source, silent = self.models[0], self._encoded(text), self.existing(off)
         if target is None:
             ids = list(Without(Beam(), silent)(self.models, source)[0][0].ids)
         else:
@@ -154,6 +155,27 @@ class Translator:
             seen=recorder.seen,
         )
 
+    @cached_property
+    def aligner(self) -> Aligner:
+        """The head of the (first) model that aligns words."""
+        return known_or_usual(self.folders[0].about().get("aligner"), *self.heads["cross"])
+
+    def align(self, text: str, ids: Sequence[int]) -> list[Link]:
+        """Which word of a text, of those between white space, each word of its translation was written from."""
+        return self.aligner.links(self._seen(self.tokeniser.encode(text), ids))
+
+    def choose_aligner(self, pairs: Sequence[tuple[str, str]]) -> Aligner:
+        """The head that aligns these pairs best, which the model has not learned from."""
+        encode = self.tokeniser.encode
+        return choose(pairs, [self._seen(encode(source), encode(target)) for source, target in pairs])
+
+    @torch.inference_mode()
+    def _seen(self, source: Sequence[int], target: Sequence[int]) -> Seen:
+        model, recorder, characters = self.models[0], Recorder(), self.tokeniser.characters
+        memory = model.encode(filled([source]).to(self.device), recorder)
+        model.decode(filled([[START, *target[:-1]]]).to(self.device), memory, watch=recorder)
+        return Seen(recorder.maps()["cross"], words(characters(source)), words(characters(target)))
+
     def search_tree(self, text: str, *, beam: int = 5, length_penalty: float = 1.0) -> SearchTree:
         """How a beam search came to its translation: every candidate of every step."""
         return search_tree(self.models, self.tokeniser, self._encoded(text), Beam(beam, length_penalty))
@@ -165,7 +187,7 @@ class Translator:
             raise WeftError(f"a sentence of {len(source)} tokens, and this model allows {self.limit}.")
         return filled([source]).to(self.device)
 
-    def _existing(self, heads: Iterable[Head]) -> tuple[Head, ...]:
+    def existing(self, heads: Iterable[Head]) -> tuple[Head, ...]:
         """These heads, each once, if there are such."""
         found = tuple(dict.fromkeys(heads))
         for head in found:
@@ -212,6 +234,7 @@ def _one(pieces: Sequence[tuple[Translation | None, str]]) -> Translation:
     return Translation(
         "".join((one.text if one else "") + space for one, space in pieces) if made else "",
         sum(one.score for one in made) / max(1, len(made)),
+        tuple(i for one in made for i in one.ids),
         tuple(token for one in made for token in one.tokens),
         tuple(value for one in made for value in one.log_probs),
         all(one.finished for one in made),

@@ -3,27 +3,36 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
-from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse
+from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
+from fastapi.responses import PlainTextResponse
 from fastapi.staticfiles import StaticFiles
 
+from weft import __version__
 from weft.errors import WeftError
-from weft.serving.inside import router as inside
-from weft.serving.metrics import Metrics
+from weft.serving import answers, inside, keys, libretranslate, translate
+from weft.serving.guard import Guard
+from weft.serving.metrics import CONTENT_TYPE, Metrics
 from weft.serving.queue import Queue
-from weft.serving.service import Service, Settings
-from weft.serving.translate import router as translate
+from weft.serving.service import Served, Service, Settings
+from weft.text.languages import Languages
 from weft.translator import Translator
 from weft.viewing.page import DRAWING
 
 STATIC = Path(__file__).parent / "static"
 
 
-def create_app(translator: Translator, settings: Settings | None = None) -> FastAPI:
+def create_app(translator: Translator, settings: Settings | None = None, languages: Languages | None = None) -> FastAPI:
+    """A model behind HTTP. `languages` are needed where the model does not know its own."""
+    languages = languages or translator.languages
+    if languages is None:
+        raise WeftError("this model does not know its languages: --languages en-de says them.")
     settings = settings or Settings()
     metrics = Metrics()
     queue = Queue(translator, settings.waiting, metrics)
+    service = Service(translator, languages, settings, queue, metrics)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -31,15 +40,31 @@ def create_app(translator: Translator, settings: Settings | None = None) -> Fast
         yield
         queue.close()
 
-    app = FastAPI(title="weft", lifespan=lifespan)
-    app.state.service = Service(translator, translator.languages or ("en", "de"), settings, queue, metrics)
-    app.add_exception_handler(WeftError, _mistake)
-    app.include_router(translate)
-    app.include_router(inside)
-    app.mount("/drawing", StaticFiles(directory=DRAWING))
+    app = FastAPI(title=f"weft: {service.name}", version=__version__, lifespan=lifespan, redoc_url=None)
+    app.state.service = service
+    answers.install(app)
+    app.include_router(libretranslate.router)
+    for own in (translate.router, inside.router):
+        app.include_router(own, dependencies=[keys.required], responses=answers.REFUSALS)
+
+    @app.get("/metrics", response_class=PlainTextResponse, dependencies=[keys.required], responses=answers.REFUSALS)
+    async def read_metrics(service: Served) -> PlainTextResponse:
+        """For Prometheus."""
+        return PlainTextResponse(service.metrics.text(len(service.queue)), media_type=CONTENT_TYPE)
+
+    routes = frozenset(getattr(route, "path", "") for route in app.routes)
     app.mount("/", StaticFiles(directory=STATIC, html=True))
+    app.add_middleware(Guard, service=service, routes=routes)
+    if settings.cors:
+        app.add_middleware(CORSMiddleware, allow_origins=settings.cors, allow_methods=["*"], allow_headers=["*"])
+    app.openapi = lambda: _described(app)  # type: ignore[method-assign]
     return app
 
 
-async def _mistake(request: Request, error: Exception) -> JSONResponse:
-    return JSONResponse({"error": str(error)}, 400)
+def _described(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document. What is invalid is answered with 400 and a sentence here, never with FastAPI's 422."""
+    described = FastAPI.openapi(app)
+    for methods in described["paths"].values():
+        for operation in methods.values():
+            operation["responses"].pop("422", None)
+    return described

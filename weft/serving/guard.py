@@ -64,7 +64,7 @@ class Guard:
             await asyncio.shield(gone)
             return {"type": "http.disconnect"}
 
-        answer = asyncio.ensure_future(self.app(scope, receiving, send))  # type: ignore[arg-type]
+        answer = asyncio.ensure_future(self.app(scope, receiving, send))
         try:
             await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
         finally:

@@ -12,17 +12,19 @@ from weft.serving.service import Served, Service
 Bearer = Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))]
 
 
-def check(service: Service, *given: str | None) -> None:
-    """Refuse whoever does not know the key. Comparing takes as long for a key that is nearly right as for any other."""
+def check(service: Service, bearer: HTTPAuthorizationCredentials | None, field: str = "") -> None:
+    """Refuse whoever does not know the key, by a header or a field. A key that is nearly right takes as long to compare
+    as any other."""
     key = service.settings.api_key
     if key is None:
         return
-    if not any(hmac.compare_digest(key.encode(), one.encode()) for one in given if one is not None):
-        raise refused("the API key is wrong." if any(given) else "this service asks for an API key.", 403)
+    given = bearer.credentials if bearer else field
+    if not hmac.compare_digest(key.encode(), given.encode()):
+        raise refused("the API key is wrong." if given else "this service asks for an API key.", 403)
 
 
-async def _required(service: Served, given: Bearer) -> None:
-    check(service, given.credentials if given else None)
+async def _required(service: Served, bearer: Bearer) -> None:
+    check(service, bearer)
 
 
-required = Depends(_required)  # of a router: `APIRouter(dependencies=[required])`; asks for Authorization: Bearer KEY
+required = Depends(_required)  # of a router: whoever asks sends Authorization: Bearer KEY

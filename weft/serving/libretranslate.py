@@ -3,22 +3,24 @@
 Fields come as JSON, as a form or in the query. Fields it does not know are passed over, as LibreTranslate does.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from weft.decoding import best_first
+from weft.errors import WeftError, unknown
 from weft.serving import keys
 from weft.serving.answers import REFUSALS, refused, told
 from weft.serving.detection import in_source_language
-from weft.serving.documents import Document, Html, Text, translated
+from weft.serving.documents import Html, Text, translated
 from weft.serving.keys import Bearer
 from weft.serving.service import Served, Service
-from weft.text.languages import language_name, language_of
+from weft.text.languages import language_name, same_language
 
 router = APIRouter(tags=["LibreTranslate"], responses=REFUSALS)
 ALTERNATIVES = 10
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class Asked(BaseModel):
@@ -86,20 +88,17 @@ def _body(model: type[BaseModel]) -> dict[str, Any]:
 async def translate(given: Fields, bearer: Bearer, service: Served) -> Translated:
     """Translate a text, or each of a list."""
     asked = _read(Asked, given)
-    keys.check(service, asked.api_key, bearer and bearer.credentials)
+    keys.check(service, bearer, asked.api_key)
     texts = asked.q if isinstance(asked.q, list) else [asked.q]
-    _check_size(texts, service)
-    _check_languages(asked, service)
-    form: type[Document] = Html if asked.format == "html" else Text
-    documents = [form(text) for text in texts]
-    detected = [await _detect(document.sample(), service) for document in documents] if asked.source == "auto" else []
-    sources = [one.language for one in detected] or [language_of(asked.source)] * len(texts)
+    service.check_size(texts)
+    source, target = _direction(asked, service)
+    documents = [Html(text) if asked.format == "html" else Text(text) for text in texts]
+    detected = [await _detect(" ".join(one.texts), service) for one in documents] if source == "auto" else []
+    is_foreign = [one.language != target for one in detected] or [source != target] * len(texts)
     search = best_first(max(service.settings.beam, asked.alternatives + 1), service.settings.length_penalty)
-    wanted = [document for document, source in zip(documents, sources) if source != language_of(asked.target)]
-    found = iter(await translated(wanted, search, service, asked.alternatives + 1))
-    answers = [
-        next(found) if source != language_of(asked.target) else [text] for text, source in zip(texts, sources)
-    ]
+    foreign = [document for document, is_it in zip(documents, is_foreign) if is_it]
+    found = iter(await translated(foreign, search, service, asked.alternatives + 1))
+    answers = [next(found) if is_it else [text] for text, is_it in zip(texts, is_foreign)]
     single = isinstance(asked.q, str)
     best, others = [some[0] for some in answers], [some[1:] for some in answers]
     return Translated(
@@ -113,8 +112,8 @@ async def translate(given: Fields, bearer: Bearer, service: Served) -> Translate
 async def detect(given: Fields, bearer: Bearer, service: Served) -> list[Detected]:
     """Which of the model's two languages a text is in, the likelier first."""
     asked = _read(AskedToDetect, given)
-    keys.check(service, asked.api_key, bearer and bearer.credentials)
-    _check_size([asked.q], service)
+    keys.check(service, bearer, asked.api_key)
+    service.check_size([asked.q])
     likelier = await _detect(asked.q, service)
     other = next(code for code in service.codes if code != likelier.language)
     return [likelier, Detected(confidence=100 - likelier.confidence, language=other)]
@@ -150,8 +149,31 @@ async def frontend_settings(service: Served) -> dict[str, Any]:
     }
 
 
-def _read[Model: BaseModel](model: type[Model], given: dict[str, Any]) -> Model:
+def _read(model: type[Model], given: dict[str, Any]) -> Model:
     try:
         return model.model_validate(given)
     except ValidationError as error:
         raise refused(told(error.errors())) from None
+
+
+def _direction(asked: Asked, service: Service) -> tuple[str, str]:
+    """Source and target as the service calls them, if it translates from the one to the other."""
+    source = "auto" if asked.source == "auto" else _code(asked.source, service)
+    target = _code(asked.target, service)
+    if target != service.codes[1] and source != target:
+        raise WeftError(f"this model translates from {' to '.join(service.codes)}, and not to {target}.")
+    return source, target
+
+
+def _code(tag: str, service: Service) -> str:
+    """What the service calls a language: it may be asked for with its region, or as the model was told it."""
+    for code in service.codes:
+        if tag.lower() == code.lower() or (same_language(tag, code) and not same_language(*service.codes)):
+            return code
+    raise WeftError(unknown("language", tag, service.codes))
+
+
+async def _detect(text: str, service: Service) -> Detected:
+    chance = await service.queue.run(lambda: in_source_language(service.translator, text))
+    code = service.codes[chance < 0.5]
+    return Detected(confidence=round(100 * max(chance, 1 - chance), 1), language=code)

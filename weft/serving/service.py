@@ -1,13 +1,15 @@
 """What every route may use: the model, the queue in front of it, the limits, and the counts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
 
+from weft.errors import WeftError
 from weft.serving.metrics import Metrics
 from weft.serving.queue import Queue
-from weft.text.languages import Languages
+from weft.text.languages import Languages, direction_of
 from weft.translator import Translator
 
 
@@ -33,6 +35,19 @@ class Service:
     settings: Settings
     queue: Queue
     metrics: Metrics
+
+    @property
+    def codes(self) -> tuple[str, str]:
+        """What source and target are called in a request."""
+        return direction_of(self.languages)
+
+    def check_size(self, texts: Sequence[str]) -> None:
+        """Refuse more than one request may ask for."""
+        size, limits = sum(map(len, texts)), self.settings
+        if len(texts) > limits.texts:
+            raise WeftError(f"{len(texts):,} texts are too many: at most {limits.texts:,} a request.")
+        if size > limits.characters:
+            raise WeftError(f"{size:,} characters are too many: at most {limits.characters:,} a request.")
 
     @property
     def name(self) -> str:

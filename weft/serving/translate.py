@@ -1,39 +1,163 @@
-"""POST /api/translate: weft's own way to ask for a translation, with everything the search knows."""
+"""POST /api/translate: weft's own way to ask for a translation, with everything the search knows of it."""
 
-from typing import Any
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from weft.decoding import best_first
-from weft.serving.service import Served
-from weft.translator import joined, texts_of
+from weft.decoding import Constrained, Search, best_first
+from weft.errors import WeftError
+from weft.serving.service import Served, Service
+from weft.text.sentences import Piece
+from weft.translator import Translation, Translator, joined, texts_of
+from weft.viewing.alignment import Link, pharaoh
 from weft.viewing.heads import Head, Without
 
-router = APIRouter(prefix="/api")
+router = APIRouter(prefix="/api", tags=["translate"])
+WIDEST = 20  # beam
+
+
+class Term(BaseModel):
+    """Wherever the source term occurs, as whole words in any case, the translation holds the target term."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source: str = Field(min_length=1, max_length=200, pattern=r"\S", examples=["weather"])
+    target: str = Field(min_length=1, max_length=200, pattern=r"\S", examples=["Witterung"])
 
 
 class Asked(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "text": "The weather was bad. We stayed at home.",
+                    "nbest": 2,
+                    "alignment": True,
+                    "glossary": [{"source": "weather", "target": "Witterung"}],
+                }
+            ]
+        },
+    )
 
     text: str
-    beam: int = Field(5, ge=1, le=20)
-    nbest: int = Field(1, ge=1, le=20)
-    length_penalty: float = 1.0
-    off: list[Head] = []
+    beam: int = Field(5, ge=1, le=WIDEST)
+    nbest: int = Field(1, ge=1, le=WIDEST, description="At most as many as the beam is wide.")
+    length_penalty: float = Field(1.0, ge=-10, le=10, allow_inf_nan=False)
+    alignment: bool = Field(False, description="Whether to say which words were written from which.")
+    glossary: list[Term] = Field([], max_length=200)
+    off: list[Head] = Field([], max_length=1000, description="Heads to switch off; layers and heads count from 1.")
+
+
+class Found(BaseModel):
+    text: str
+    score: float = Field(description="log P / |Y|^length_penalty; of several sentences their mean.")
+    tokens: list[str]
+    log_probs: list[float]
+    finished: bool = Field(description="False: cut by the limit on its length.")
+
+
+class Glossary(BaseModel):
+    kept: list[Term]
+    failed: list[Term]
+
+
+class Answer(BaseModel):
+    translation: str
+    translations: list[Found]
+    alignment: str | None = Field(description="0-0 1-2 …: source and target word, between white space, of each link.")
+    glossary: Glossary
 
 
 @router.post("/translate")
-async def translate(asked: Asked, service: Served) -> dict[str, Any]:
-    search = best_first(asked.beam, asked.length_penalty)
-    if asked.off:
-        search = Without(search, tuple(asked.off))
-    pieces = service.translator.cut(asked.text, "the text", split=True)
-    found = await service.queue.search(texts_of(pieces), search)
+async def translate(asked: Asked, service: Served) -> Answer:
+    """Translate a text: the n best, with scores, tokens and alignment, by a glossary, or without some heads."""
+    service.check_size([asked.text])
+    if asked.nbest > asked.beam:
+        raise WeftError(f"nbest {asked.nbest} needs a beam of {asked.nbest} or more, not {asked.beam}.")
+    translator, queue = service.translator, service.queue
+    off = translator.existing(asked.off)
+    pieces = await asyncio.to_thread(translator.cut, asked.text, "the text", split=True)
+    sentences = texts_of(pieces)
+    wanted = [list(occurring(asked.glossary, sentence)) for sentence in sentences]
+    searches = [_search(asked, terms, off, translator) for terms in wanted]
+    found = await _found(sentences, searches, service)
+    links = (
+        [await queue.run(partial(translator.align, text, some[0].ids)) for text, some in zip(sentences, found)]
+        if asked.alignment
+        else []
+    )
     translations = joined(pieces, found)[: asked.nbest]
-    return {
-        "translation": translations[0].text,
-        "translations": [one.plain() for one in translations],
-        "alignment": None,
-        "glossary": {"kept": [], "failed": []},
-    }
+    return Answer(
+        translation=translations[0].text,
+        translations=[Found.model_validate(one.plain()) for one in translations],
+        alignment=pharaoh(_shifted(pieces, found, links)) if asked.alignment else None,
+        glossary=_outcome(wanted, [some[0].text for some in found]),
+    )
+
+
+def occurring(glossary: Sequence[Term], text: str) -> Iterator[Term]:
+    """The terms of a glossary where they occur; where two begin at one place, the longer."""
+    terms = {term.source.casefold(): term for term in glossary}
+    longest_first = sorted(terms, key=len, reverse=True)
+    pattern = "|".join(rf"(?<!\w){re.escape(term)}(?!\w)" for term in longest_first)
+    return (terms[match[0]] for match in re.finditer(pattern, text.casefold())) if terms else iter(())
+
+
+def _search(asked: Asked, terms: Sequence[Term], off: tuple[Head, ...], translator: Translator) -> Search:
+    tokeniser = translator.tokeniser
+    search = best_first(asked.beam, asked.length_penalty)
+    if terms:
+        phrases = tuple(tuple(tokeniser.encode(term.target.strip())[:-1]) for term in terms)
+        search = Constrained(phrases, tokeniser.inner, asked.beam, asked.length_penalty)
+    return Without(search, off) if off else search
+
+
+async def _found(sentences: list[str], searches: list[Search], service: Service) -> list[list[Translation]]:
+    """Sentences that are searched alike go together, the others beside them."""
+    kinds = list(dict.fromkeys(searches))
+    groups = [[i for i, search in enumerate(searches) if search == kind] for kind in kinds]
+    each = await asyncio.gather(
+        *(service.queue.search([sentences[i] for i in group], kind) for kind, group in zip(kinds, groups))
+    )
+    found = {i: one for group, some in zip(groups, each) for i, one in zip(group, some)}
+    return [found[i] for i in range(len(sentences))]
+
+
+def _shifted(
+    pieces: Sequence[Piece], found: Sequence[Sequence[Translation]], links: Sequence[list[Link]]
+) -> Iterator[Link]:
+    """Links within sentences as links within the text: its words may go on where a piece ends without white space."""
+    each = iter(zip(found, links))
+    source = target = ""
+    for piece, space in pieces:
+        if piece.strip():
+            some, own = next(each)
+            shifts = [
+                len(before.split()) - _goes_on(before, text)
+                for before, text in ((source, piece), (target, some[0].text))
+            ]
+            yield from ((s + shifts[0], t + shifts[1]) for s, t in own)
+            target += some[0].text
+        source, target = source + piece + space, target + space
+
+
+def _goes_on(before: str, after: str) -> bool:
+    """Whether the last word of a text goes on in the next."""
+    return bool(before and after) and not (before[-1].isspace() or after[0].isspace())
+
+
+def _outcome(wanted: Sequence[Sequence[Term]], translations: Sequence[str]) -> Glossary:
+    """Which terms stand in every translation as often as they should."""
+    failed: dict[Term, None] = {}
+    for terms, text in zip(wanted, translations):
+        for target, count in Counter(term.target.strip() for term in terms).items():
+            if len(re.findall(rf"(?<!\w){re.escape(target)}(?!\w)", text)) < count:
+                failed |= dict.fromkeys(term for term in terms if term.target.strip() == target)
+    asked = dict.fromkeys(term for terms in wanted for term in terms)
+    return Glossary(kept=[term for term in asked if term not in failed], failed=list(failed))

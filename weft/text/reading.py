@@ -113,7 +113,7 @@ def read_pairs(
         raise WeftError(
             "no files were given: give two plain files such as train.en train.de, or a .tsv, .jsonl, .tmx …"
         )
-    wanted = _languages(languages)
+    wanted = named_languages(languages)
     formats = FORMATS | {".tsv": _tsv(columns)}
     kinds = {path: _bare(path).suffix.lower() for path in paths}
     if columns is not None and ".tsv" not in kinds.values():
@@ -231,7 +231,7 @@ def _disagreement(source: Source, direction: Languages | None) -> str | None:
     return f"{source} are named as {' and '.join(source.languages)}, but the languages are {'-'.join(direction)}."
 
 
-def _languages(given: str | Languages | None) -> Languages | None:
+def named_languages(given: str | Languages | None) -> Languages | None:
     if given is None:
         return None
     parts = given.split("-") if isinstance(given, str) else given

@@ -97,6 +97,11 @@ class Tokeniser:
         text = self.pieces.decode(ids, skip_special_tokens=False)
         return [word for word, _ in _words().pre_tokenize_str(text)]
 
+    @cached_property
+    def inner(self) -> frozenset[int]:
+        """The pieces that go on with a word."""
+        return frozenset(i for i, piece in enumerate(self._readable) if i >= len(SIGNS) and piece[0].isalnum())
+
     def characters(self, ids: Iterable[int]) -> list[str]:
         """What each piece adds to the text: a character in several pieces comes with its last."""
         decoder = getincrementaldecoder("utf-8")("replace")

@@ -3,7 +3,7 @@
 Some heads of the encoder-decoder attention look at the word that is being translated, others look elsewhere; and many
 look at it one step late, when the token has been written and is read in again (arXiv:2004.14837). Which head does it
 best is chosen once for a model, on pairs it has not learned from: the one that finds most of the links that IBM model 1
-(Brown et al., 1993, https://aclanthology.org/J93-2003), learned from the same pairs, holds likeliest in both directions.
+(Brown et al., 1993, aclanthology.org/J93-2003), learned from the same pairs, holds likeliest in both directions.
 """
 
 from collections import Counter, defaultdict
@@ -69,8 +69,13 @@ def pharaoh(links: Iterable[Link]) -> str:
     return " ".join(f"{source}-{target}" for source, target in sorted(links))
 
 
-def usual(layers: int) -> Aligner:
-    """Where nothing was chosen: all heads of the last layer but one, which tends to align best (arXiv:1909.02074)."""
+def known_or_usual(chosen: object, layers: int, heads: int) -> Aligner:
+    """What was chosen for a model, as plain data; else all heads of the last layer but one, which tends to align best
+    (arXiv:1909.02074)."""
+    match chosen:
+        case {"layer": int(layer), "head": int() | None as head, "late": bool(late)}:
+            if 1 <= layer <= layers and 1 <= (head or 1) <= heads:
+                return Aligner(layer, head, late)
     return Aligner(max(1, layers - 1))
 
 

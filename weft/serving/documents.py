@@ -1,0 +1,131 @@
+"""From a document to its translations: cut into sentences, translated with everybody else's, put together again."""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+from itertools import islice
+from typing import Protocol
+
+from weft.decoding import Search
+from weft.serving.html import Running, parsed, placed
+from weft.serving.service import Service
+from weft.text.sentences import Piece
+from weft.translator import Translation, texts_of
+from weft.viewing.alignment import Link
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A piece of a running text, where it stands, and its translations, if there was something to translate."""
+
+    piece: Piece
+    start: int
+    found: Sequence[Translation] = ()
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.piece[0])
+
+    def at(self, rank: int) -> Translation:
+        """As good as this, or the last there is."""
+        return self.found[min(rank, len(self.found) - 1)]
+
+
+class Document(Protocol):
+    @property
+    def texts(self) -> list[str]:
+        """The running texts in it."""
+
+    def is_tagged(self, text: int, sentence: Sentence) -> bool:
+        """Whether it must be known which words of a sentence became which."""
+
+    def written(self, texts: list[list[Sentence]], rank: int, links: dict[tuple[int, int], list[Link]]) -> str:
+        """The document with the translations of this rank; links by text and by where the sentence starts."""
+
+
+class Text:
+    def __init__(self, text: str):
+        self.texts = [text]
+
+    def is_tagged(self, text: int, sentence: Sentence) -> bool:
+        return False
+
+    def written(self, texts: list[list[Sentence]], rank: int, links: dict[tuple[int, int], list[Link]]) -> str:
+        return "".join((one.at(rank).text if one.found else one.piece[0]) + one.piece[1] for one in texts[0])
+
+
+class Html:
+    def __init__(self, html: str):
+        self.parts = parsed(html)
+        self.running = [part for part in self.parts if isinstance(part, Running)]
+        self.texts = [one.text for one in self.running]
+
+    def is_tagged(self, text: int, sentence: Sentence) -> bool:
+        return bool(self.running[text].within(sentence.start, sentence.end))
+
+    def written(self, texts: list[list[Sentence]], rank: int, links: dict[tuple[int, int], list[Link]]) -> str:
+        made = iter(
+            _passage(one, sentences, rank, {start: some for (text, start), some in links.items() if text == i})
+            for i, (one, sentences) in enumerate(zip(self.running, texts))
+        )
+        return "".join(part if isinstance(part, str) else next(made) for part in self.parts)
+
+
+def _passage(running: Running, sentences: list[Sentence], rank: int, links: dict[int, list[Link]]) -> str:
+    """A running text with its tags: those within a sentence where they belong, the others where they were."""
+    inside = {one.start: running.within(one.start, one.end) for one in sentences if one.found}
+    outside = deque(tag for tag in running.tags if not any(tag in tags for tags in inside.values()))
+
+    def as_it_is(at: int, end: int) -> str:
+        made = ""
+        while outside and outside[0].at <= end:
+            tag = outside.popleft()
+            made += escape(running.text[at : tag.at], quote=False) + tag.raw
+            at = tag.at
+        return made + escape(running.text[at:end], quote=False)
+
+    out, at = "", 0
+    for one in sentences:
+        if one.found:
+            out += as_it_is(at, one.start)
+            out += placed(one.piece[0], one.start, inside[one.start], one.at(rank).text, links.get(one.start, []))
+            at = one.end
+    return out + as_it_is(at, len(running.text))
+
+
+async def translated(
+    documents: Sequence[Document], search: Search, service: Service, options: int = 1
+) -> list[list[str]]:
+    """For each document its translations, best first, at most so many."""
+    translator, queue = service.translator, service.queue
+    cut = await asyncio.to_thread(
+        lambda: [[translator.cut(text, "the text", split=True) for text in document.texts] for document in documents]
+    )
+    wanted = [piece for texts in cut for pieces in texts for piece in texts_of(pieces)]
+    found = iter(await queue.search(wanted, search))
+    answers = []
+    for document, texts in zip(documents, cut):
+        sentences = [_sentences(pieces, list(islice(found, len(texts_of(pieces))))) for pieces in texts]
+        ranks = max((len(one.found) for some in sentences for one in some), default=1) or 1
+        made = []
+        for rank in range(min(ranks, options)):
+            links = {
+                (i, one.start): await queue.run(partial(translator.align, one.piece[0], one.at(rank).ids))
+                for i, some in enumerate(sentences)
+                for one in some
+                if one.found and document.is_tagged(i, one)
+            }
+            made.append(document.written(sentences, rank, links))
+        answers.append(made)
+    return answers
+
+
+def _sentences(pieces: Sequence[Piece], found: Sequence[list[Translation]]) -> list[Sentence]:
+    each, start, made = iter(found), 0, []
+    for piece, space in pieces:
+        made.append(Sentence((piece, space), start, next(each) if piece.strip() else ()))
+        start += len(piece) + len(space)
+    return made
