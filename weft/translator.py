@@ -134,11 +134,11 @@ class Translator:
 
         Heads that are `off` say nothing, neither to the search nor to whoever looks: `off=[Head("cross", 2, 1)]`.
         """
-        model, source, silent = self.models[0], self._encoded(text), self.existing(off)
+        model, source, silent = self.models[0], filled([self._whole(text)]).to(self.device), self.existing(off)
         if target is None:
             ids = list(Without(Beam(), silent)(self.models, source)[0][0].ids)
         else:
-            ids = self.tokeniser.encode(target)
+            ids = self._whole(target)
         recorder = Recorder(silent)
         memory = model.encode(source, recorder)
         hidden = model.decode(filled([[START, *ids[:-1]]]).to(self.device), memory, watch=recorder)  # (1, T, D)
@@ -178,14 +178,17 @@ class Translator:
 
     def search_tree(self, text: str, *, beam: int = 5, length_penalty: float = 1.0) -> SearchTree:
         """How a beam search came to its translation: every candidate of every step."""
-        return search_tree(self.models, self.tokeniser, self._encoded(text), Beam(beam, length_penalty))
+        source = filled([self._whole(text)]).to(self.device)
+        return search_tree(self.models, self.tokeniser, source, Beam(beam, length_penalty))
 
-    def _encoded(self, text: str) -> torch.Tensor:
-        """One text that is looked at as a whole, (1, S)."""
-        source = self.tokeniser.encode(text)
-        if len(source) > self.limit:
-            raise WeftError(f"a sentence of {len(source)} tokens, and this model allows {self.limit}.")
-        return filled([source]).to(self.device)
+    def _whole(self, text: str) -> list[int]:
+        """One text that is looked at as a whole."""
+        if not text.strip():
+            raise WeftError("the sentence is empty: there is nothing to look at.")
+        ids = self.tokeniser.encode(text)
+        if len(ids) > self.limit:
+            raise WeftError(f"a sentence of {len(ids)} tokens, and this model allows {self.limit}.")
+        return ids
 
     def existing(self, heads: Iterable[Head]) -> tuple[Head, ...]:
         """These heads, each once, if there are such."""

@@ -37,8 +37,6 @@ def attend(
         raise WeftError("say where to write what is seen: --png FILE, --grid FILE, --html FILE or --json FILE.")
     if (png or grid) and not find_spec("matplotlib"):
         raise WeftError('pictures need matplotlib: pip install "weft[view]".')
-    if not sentence.strip() or (target is not None and not target.strip()):
-        raise WeftError("the sentence is empty: there is nothing to look at.")
     seen = load(model).attention(sentence, target)
     seen.each(kind, layer, head)  # what is not there is said before anything is written
     print(one_line(seen.translation))

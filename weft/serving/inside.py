@@ -17,7 +17,6 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
-from weft.errors import WeftError
 from weft.models.sequence_to_sequence import START
 from weft.plans.cost import parameters_by_part
 from weft.serving.service import Served
@@ -42,7 +41,7 @@ class Sentence(BaseModel):
 
     text: str
     target: str | None = None
-    off: list[Head] = []
+    off: list[Head] = Field([], max_length=1000, description="Heads to switch off; layers and heads count from 1.")
 
 
 class Layer(Sentence):
@@ -67,7 +66,7 @@ class Search(BaseModel):
 
     text: str
     beam: int = Field(5, ge=1, le=20)
-    length_penalty: float = Field(1.0, ge=-10, le=10)
+    length_penalty: float = Field(1.0, ge=-10, le=10, allow_inf_nan=False)
 
 
 class Text(BaseModel):
@@ -84,8 +83,6 @@ class Memory:
         self.seen: OrderedDict[tuple[str, str | None, tuple[Head, ...]], Attention] = OrderedDict()
 
     def attention(self, text: str, target: str | None, off: tuple[Head, ...]) -> Attention:
-        if not text.strip() or (target is not None and not target.strip()):
-            raise WeftError("the sentence is empty: there is nothing to look at.")
         key = (text, target, off)
         if key not in self.seen:
             self.seen[key] = self.translator.attention(*key)
@@ -105,6 +102,7 @@ def _look(request: Request, service: Served) -> Look:
 
     async def look(text: str, target: str | None = None, off: list[Head] | None = None) -> Attention:
         """In the thread that computes."""
+        service.check_size([text, target or ""])
         return await service.queue.run(lambda: state.memory.attention(text, target, tuple(off or ())))
 
     return look
@@ -206,6 +204,7 @@ async def importance(asked: Sentence, look: Looking, service: Served) -> dict[st
 @router.post("/search")
 async def search(asked: Search, service: Served) -> dict[str, Any]:
     """The tree that beam search grows: every candidate of every step, and the translations it ended with."""
+    service.check_size([asked.text])
     translator = service.translator
     tree = await service.queue.run(
         lambda: translator.search_tree(asked.text, beam=asked.beam, length_penalty=asked.length_penalty)

@@ -1,7 +1,7 @@
 // One page, six views. What is looked at stands in the address, so that a link shows the same thing again.
 
 import { h } from "weft/dom.js";
-import { get, post } from "./api.js";
+import { get, post, useKey } from "./api.js";
 
 const VIEWS = {
   translate: "Translate",
@@ -58,7 +58,6 @@ function go(view, change = {}) {
 
 async function show() {
   const view = readAddress();
-  if (view === shown) return;
   shown = view;
   for (const link of nav.children) {
     if (link.dataset.view === view) link.setAttribute("aria-current", "page");
@@ -85,13 +84,24 @@ function turnTheme() {
 
 nav.append(...Object.entries(VIEWS).map(([view, name]) => h("a", { href: `#${view}`, "data-view": view }, name)));
 document.querySelector(".theme").addEventListener("click", turnTheme);
-try {
-  app.model = await get("api/model");
+await begin();
+
+async function begin() {
+  try {
+    app.model = await get("api/model");
+  } catch (error) {
+    root.replaceChildren(h("p", { class: "trouble", role: "alert" }, error.message), error.status === 403 ? keyForm() : "");
+    return;
+  }
   const names = new Intl.DisplayNames(["en"], { type: "language", fallback: "code" });
   app.languages = app.model.languages.map((code) => names.of(code));
   document.querySelector(".model").textContent = app.model.name;
   addEventListener("hashchange", show);
   await show();
-} catch (error) {
-  root.replaceChildren(h("p", { class: "trouble", role: "alert" }, error.message));
+}
+
+function keyForm() {
+  const key = h("input", { type: "password", "aria-label": "API key", autocomplete: "off" });
+  return h("form", { class: "controls", onsubmit: (event) => { event.preventDefault(); useKey(key.value); begin(); } },
+    h("label", { class: "control" }, h("span", {}, "API key"), key), h("button", { class: "button" }, "Go on"));
 }

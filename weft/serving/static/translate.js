@@ -100,6 +100,7 @@ export function open(root, app) {
       const seen = await app.post("api/attention", { text: one.text, kind: "cross", layer: null, mean: true });
       if (pointed !== mine) return;
       const [from, to] = [words(seen.source), words(seen.target)];
+      if (from.end !== one.text.length) return; // characters in several tokens: places cannot be told from them
       const rows = to[at]?.tokens.map((token) => seen.maps[0][0][token]) ?? [];
       const weights = from.map(({ tokens }) =>
         rows.reduce((sum, row) => sum + tokens.reduce((inner, token) => inner + row[token], 0), 0) / Math.max(1, rows.length));
@@ -148,7 +149,7 @@ export function open(root, app) {
   return () => { clearTimeout(timer); asking.abort(); };
 }
 
-/** Tokens as words: [{text, start, tokens}]. A word begins with ·, and so does the text. */
+/** Tokens as words: [{text, start, tokens}], and where they end. A word begins with ·, and so does the text. */
 function words(tokens) {
   const found = [];
   let start = -1;
@@ -162,5 +163,6 @@ function words(tokens) {
     }
     start += token.length;
   });
+  found.end = start;
   return found;
 }

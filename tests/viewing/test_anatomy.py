@@ -1,0 +1,37 @@
+"""A model as its diagram shows it."""
+
+import torch
+
+from tests.models.tiny import tiny
+from weft.models.sequence_to_sequence import START
+from weft.parts.positions import sinusoids
+from weft.viewing.anatomy import diagram, masks, position_vectors
+
+
+def test_every_parameter_is_in_the_diagram() -> None:
+    model = tiny()
+    drawn = diagram(model)
+    blocks = [block for side in ("encoder", "decoder") for layer in drawn[side] for block in layer]
+    inside = sum(block["parameters"] + block["norm"] for block in blocks)
+    closing = sum(p.numel() for stack in (model.encoder, model.decoder) for p in stack.closing.parameters())
+    ends = drawn["head"]["parameters"] + sum(0 if drawn["shared"] else drawn[side]["parameters"] for side in ("source",))
+    assert drawn["tied"]
+    assert inside + closing + ends == sum(p.numel() for p in model.parameters())
+    names = [block["name"] for block in drawn["decoder"][0]]
+    assert names == ["self-attention", "encoder-decoder attention", "feed-forward"]
+    assert drawn["encoder"][0][0]["sizes"]["heads"] == 2
+
+
+def test_positions_are_what_the_part_adds() -> None:
+    model = tiny()
+    vectors = position_vectors(model.source, 7)
+    torch.testing.assert_close(vectors, sinusoids(7, vectors.size(1)).double())
+    assert not position_vectors(tiny(position="none").source, 3).any()
+    assert position_vectors(tiny(position={"name": "learned", "limit": 4}).target, 9).shape[0] == 4
+
+
+def test_masks_hide_padding_and_the_future() -> None:
+    seen = masks(tiny(), [[5, 6, 7, 2], [5, 2]], [[START, 8, 9], [START]])
+    assert seen["encoder"].int().tolist() == [[[1] * 4] * 4, [[1, 1, 0, 0]] * 4]
+    assert seen["decoder"].int().tolist() == [[[1, 0, 0], [1, 1, 0], [1, 1, 1]]] * 2
+    assert seen["cross"].int().tolist() == [[[1] * 4] * 3, [[1, 1, 0, 0]] * 3]

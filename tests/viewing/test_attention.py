@@ -1,0 +1,151 @@
+"""What is seen is what the model computes, costs nothing where nobody looks, and changes no translation."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+import weft
+from tests.toys import toy_run
+from weft.parts import attention as part
+from weft.viewing.attention import Attention
+from weft.viewing.heads import KINDS, Head
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> weft.Translator:
+    return weft.load(str(toy_run(tmp_path_factory.mktemp("toy") / "run").path))
+
+
+@pytest.fixture(scope="module")
+def seen(toy: weft.Translator) -> Attention:
+    return toy.attention("red cat <b>")
+
+
+def test_looking_does_not_change_the_translation(toy: weft.Translator) -> None:
+    texts = ["red cat", "blue dog one", "three"]
+    assert [toy.attention(text).translation for text in texts] == toy.translate(texts)
+
+
+def test_nobody_pays_for_weights_that_nobody_looks_at(toy: weft.Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    naive = part.attention_weights
+    monkeypatch.setattr(part, "attention_weights", lambda *given: calls.append(1) or naive(*given))
+    toy.translate(["red cat"])
+    assert not calls
+    toy.attention("red cat")
+    assert len(calls) == 6, "three attentions in each of two layers, in one pass"
+
+
+def test_log_probs_are_those_of_the_search(toy: weft.Translator) -> None:
+    from weft.decoding import Beam
+
+    found = next(toy.search(["red cat"], Beam()))[0]
+    seen = toy.attention("red cat")
+    assert seen.log_probs == pytest.approx(found.log_probs, abs=1e-5)
+    assert seen.score == pytest.approx(found.score, abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_numbers_of_a_head_follow_the_lecture(seen: Attention, kind: str) -> None:
+    queries, keys = seen.tokens(kind)
+    for query in range(len(queries)):
+        numbers = seen.numbers(kind, 2, 1, query)
+        width = numbers.query.size(0)
+        dots = torch.tensor([sum(q * k for q, k in zip(numbers.query.tolist(), key)) for key in numbers.keys.tolist()])
+        torch.testing.assert_close(numbers.dots, dots)
+        torch.testing.assert_close(numbers.scaled, dots / math.sqrt(width))
+        odds = numbers.scaled.exp() * numbers.visible
+        torch.testing.assert_close(numbers.weights, odds / odds.sum())
+        assert torch.equal(numbers.weights, seen.of(kind, 2, 1)[query])
+        torch.testing.assert_close(numbers.output, (numbers.weights[:, None] * numbers.values).sum(0))
+        assert len(numbers.dots) == len(keys)
+        if kind == "decoder":
+            assert numbers.visible.tolist() == [key <= query for key in range(len(keys))]
+        else:
+            assert numbers.visible.all()
+
+
+def test_the_output_of_a_head_is_what_the_model_goes_on_with(toy: weft.Translator) -> None:
+    """From the fast kernel itself: the heads' outputs as they arrive before W^O."""
+    from weft.models.sequence_to_sequence import END
+    from weft.viewing.attention import Recorder
+
+    class Outputs(Recorder):
+        def change(self, place: str, name: str, value: torch.Tensor) -> torch.Tensor:
+            self.seen[place, name] = value
+            return value
+
+    watch = Outputs()
+    with torch.inference_mode():
+        toy.models[0].encode(torch.tensor([toy.tokeniser.encode("red cat")]), watch)
+    heads = watch.seen["encoder.1.mix", "heads"]  # (B, T, H, K)
+    numbers = toy.attention("red cat").numbers("encoder", 2, 2, 1)
+    torch.testing.assert_close(numbers.output, heads[0, 1, 1])
+    assert toy.tokeniser.encode("red cat")[-1] == END
+
+
+def test_mistakes_are_told(seen: Attention) -> None:
+    with pytest.raises(weft.WeftError, match="no token 99"):
+        seen.numbers("cross", 1, 1, 99)
+    with pytest.raises(weft.WeftError, match="no layer 9: this model has layers 1 to 2"):
+        seen.of("cross", 9)
+    with pytest.raises(weft.WeftError, match="Did you mean 'encoder'"):
+        seen.of("encodr")
+
+
+def test_sentences_that_cannot_be_looked_at(toy: weft.Translator) -> None:
+    for text, target in (("  ", None), ("red", " ")):
+        with pytest.raises(weft.WeftError, match="is empty"):
+            toy.attention(text, target)
+    with pytest.raises(weft.WeftError, match=r"a sentence of \d+ tokens, and this model allows 200"):
+        toy.attention("red", "q" * 500)
+    with pytest.raises(weft.WeftError, match="no head 3: this model has heads 1 to 2"):
+        toy.attention("red", off=[Head("cross", 1, 3)])
+
+
+def test_the_decoder_looks_at_what_it_has_read(seen: Attention) -> None:
+    queries, keys = seen.tokens("decoder")
+    assert queries == seen.target
+    assert keys == ["∅", *seen.target[:-1]]
+
+
+def test_raw_numbers(seen: Attention, tmp_path: Path) -> None:
+    seen.save_json(tmp_path / "all.json")
+    data = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
+    assert data["source"] == seen.source
+    assert data["attention"].keys() == KINDS.keys()
+    torch.testing.assert_close(torch.tensor(data["attention"]["encoder"]["maps"]), seen.encoder)
+    seen.save_json(tmp_path / "one.json", kind="cross", layer=2, head=1)
+    one = json.loads((tmp_path / "one.json").read_text(encoding="utf-8"))["attention"]
+    assert one.keys() == {"cross"}
+    torch.testing.assert_close(torch.tensor(one["cross"]["maps"]), seen.cross[1:2, :1])
+
+
+def test_a_page_holds_everything_it_needs(seen: Attention, tmp_path: Path) -> None:
+    seen.save_html(tmp_path / "seen.html", kind="encoder", layer=2)
+    page = (tmp_path / "seen.html").read_text(encoding="utf-8")
+    assert not re.search(r"""(src|href)\s*=|https?://|@import|url\(""", page.replace("http://www.w3.org", "")), "from disk"
+    data = re.search(r'id="attention">(.*?)</script>', page, re.DOTALL)
+    assert data
+    told = json.loads(data[1])
+    assert (told["text"], told["kind"], told["layer"]) == ("red cat <b>", "encoder", 2)
+    assert torch.tensor(told["attention"]["cross"]["maps"]).sub(seen.cross).abs().max() < 1e-5
+    assert "<title>red cat &lt;b&gt;</title>" in page
+
+
+def test_a_notebook_shows_it_in_a_frame(seen: Attention) -> None:
+    shown = seen._repr_html_()
+    assert shown.startswith("<iframe srcdoc=")
+    assert '"' not in shown.split('srcdoc="')[1].split('" style=')[0], "the page ends where the attribute does"
+
+
+def test_pictures_are_written(seen: Attention, tmp_path: Path) -> None:
+    for kind in KINDS:
+        seen.save_png(tmp_path / "one.png", kind=kind)
+        seen.save_grid(tmp_path / "grid.png", kind=kind, layer=2)
+        assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+        assert (tmp_path / "grid.png").read_bytes().startswith(b"\x89PNG")
