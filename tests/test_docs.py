@@ -11,7 +11,7 @@ from weft import commands
 from weft.plans.plan import Training
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TOY = [f"{key}={value}" for key, value in SMALL.items() if key not in ("width", "layers")]
 
 

@@ -1,0 +1,57 @@
+"""The docs' pictures of the page, taken again: python -m benchmarks.screenshots http://127.0.0.1:8080/ docs/pictures
+
+It needs Debian's chromium, and a served model: weft serve en-de.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+from urllib.parse import urlencode
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+TIRED = "The animal didn't cross the street because it was too tired."
+OFF = '[{"kind":"encoder","layer":2,"head":1},{"kind":"encoder","layer":2,"head":3},{"kind":"encoder","layer":3,"head":1}]'
+# name: view, settings, what to wait for, what to point at or click, what to picture (None: the window)
+PICTURES: dict[str, tuple[str, dict[str, str], str, str, str | None]] = {
+    "translate": ("translate", {}, ".alternatives li", ".output .word >> nth=10", None),
+    "lines": ("attention", {}, ".lines li", ".queries li >> nth=9", None),
+    "dark": ("attention", {}, ".lines li", "", None),
+    "it": ("attention", {"kind": "encoder", "layer": "3", "heads": "[2,3]"}, ".lines li", ".queries li >> nth=8", None),
+    "matrix": ("attention", {"mode": "matrix", "layer": "2", "heads": "[2]"}, ".matrix canvas", "", None),
+    "heads": ("attention", {"mode": "overview", "kind": "encoder"}, ".overview canvas", "", ".drawing"),
+    "cross": ("attention", {"mode": "overview"}, ".overview canvas", "", ".drawing"),
+    "numbers": ("head", {"layer": "2", "head": "2", "token": "11"}, ".steps td", "", None),
+    "search": ("search", {}, ".forest .node", "", None),
+    "off": ("off", {"off": OFF}, ".line em", "text=Which heads matter here?", None),
+    "diagram": ("model", {}, ".masks canvas", "", ".diagram"),
+    "positions": ("model", {}, ".masks canvas", "", "section:has(.positions)"),
+    "masks": ("model", {}, ".masks canvas", "", "section:has(.masks)"),
+}
+
+
+def main(address: str, out: Path) -> None:
+    with sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
+        for name, (view, settings, awaited, pointed, pictured) in PICTURES.items():
+            scheme = "dark" if name == "dark" else "light"
+            page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
+            page.goto(f"{address}#{view}?{urlencode({'text': TIRED, **settings})}")
+            page.locator(awaited).first.wait_for()
+            if pointed.startswith("text="):
+                page.click(pointed)
+                page.locator(".weighed").wait_for()
+            elif pointed:
+                page.hover(pointed)
+            page.wait_for_timeout(2000)
+            file = out / f"{name}.png"
+            (page.locator(pictured) if pictured else page).screenshot(path=file)
+            Image.open(file).convert("P", palette=Image.Palette.ADAPTIVE, colors=256).save(file, optimize=True)
+            page.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

@@ -1,0 +1,316 @@
+"""The page in a real browser: Debian's Chromium, driven by Playwright. What it shows is what Python computes."""
+
+import os
+import re
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import torch
+
+import weft
+from weft.viewing.attention import Attention
+from weft.viewing.heads import Head
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+if os.environ.get("WEFT_REQUIRE_BROWSER") != "1":
+    if not CHROMIUM:
+        pytest.skip("no chromium on this machine: apt-get install chromium", allow_module_level=True)
+    if not find_spec("playwright"):
+        pytest.skip('no playwright: pip install "weft[test]"', allow_module_level=True)
+
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+TEXT = "The cat is sleeping on the sofa."
+VIEWS = {
+    "translate": ".output .word",
+    "attention": ".lines li",
+    "head": ".steps tbody tr",
+    "search": ".forest .node",
+    "off": ".switch",
+    "model": ".masks canvas",
+}
+
+
+@pytest.fixture(scope="module")
+def model() -> weft.Translator:
+    return weft.load("en-de")
+
+
+@pytest.fixture(scope="module")
+def seen(model: weft.Translator) -> Attention:
+    return model.attention(TEXT)
+
+
+@pytest.fixture(scope="module")
+def address(model: weft.Translator) -> Iterator[str]:
+    """A server of our own, in a thread."""
+    import uvicorn
+
+    from weft.serving.app import create_app
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = uvicorn.Server(uvicorn.Config(create_app(model), log_level="warning"))
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=60_000)
+    with sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """A fresh profile at 1280 × 800. Whatever the console says is an error, and so is another host."""
+    yield from watched(browser, address)
+
+
+def watched(browser: Browser, address: str, **options: object) -> Iterator[Page]:
+    said: list[str] = []
+    context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})  # type: ignore[arg-type]
+    context.set_default_timeout(60_000)
+    page = context.new_page()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: request.url.startswith((address, "data:", "file:")) or said.append(request.url))
+    yield page
+    context.close()
+    assert said == []
+
+
+def open_view(page: Page, address: str, view: str, text: str = TEXT, more: str = "") -> None:
+    page.goto(f"{address}#{view}?text={text.replace(' ', '+')}{more}")
+    page.locator(VIEWS[view]).first.wait_for()
+
+
+def number(text: str | None) -> float:
+    return float(str(text).replace("−", "-"))
+
+
+def test_type_and_translate(page: Page, address: str, model: weft.Translator) -> None:
+    page.goto(address)
+    page.get_by_label("Text in English").fill("I am tired. We are eating bread.")
+    expected = model.translate(["I am tired. We are eating bread."], split=True)[0]
+    expect(page.locator(".output")).to_have_text(expected)
+    assert page.locator(".alternatives li").count() >= 2
+    page.locator(".output .word").nth(2).hover()
+    lit = page.locator(".mirror mark")
+    expect(lit).to_have_count(3)
+    weights = [float(style.split(":")[1]) for style in lit.evaluate_all("m => m.map(e => e.getAttribute('style'))")]
+    assert lit.nth(weights.index(1.0)).inner_text() == "tired.", "müde was made from it"
+
+
+def test_attention_by_layer_and_head(page: Page, address: str, seen: Attention) -> None:
+    open_view(page, address, "attention")
+    assert page.locator(".queries li").all_inner_texts()[:3] == ["Die", "Katze", "schläft"]
+    expect(page.get_by_label("Translation", exact=True)).to_have_attribute("placeholder", seen.translation)
+
+    def share(query: int) -> tuple[str, float]:
+        """What a query looks at most, and how much."""
+        page.mouse.move(5, 5)
+        page.locator(".queries li").nth(query).hover()
+        row = page.locator(".shares li").first
+        return row.locator("span").first.inner_text(), number(row.locator(".number").inner_text())
+
+    for layer in (3, 1):
+        page.get_by_label("layer", exact=True).select_option(str(layer))
+        expect(page.locator(".caption")).to_contain_text(f"Layer {layer}")
+        token, weight = share(1)
+        mean = seen.of("cross", layer)[1]
+        assert weight == pytest.approx(float(mean.max()), abs=1e-4)
+        assert token == seen.source[int(mean.argmax())].removeprefix("·")
+    page.get_by_role("button", name="head 2").dblclick()
+    expect(page.get_by_role("button", name="head 1")).to_have_attribute("aria-pressed", "false")
+    assert share(2)[1] == pytest.approx(float(seen.of("cross", 1, 2)[2].max()), abs=1e-4)
+    page.get_by_text("Encoder", exact=True).click()
+    expect(page.locator(".queries li").first).to_have_text("The")
+
+
+def test_the_matrix_says_each_number(page: Page, address: str, seen: Attention) -> None:
+    open_view(page, address, "attention")
+    page.get_by_text("Matrix").click()
+    matrix = page.locator(".matrix canvas")
+    matrix.focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".caption")).to_have_text("schläft looks at")
+    chosen = page.locator(".shares li.chosen")
+    assert chosen.locator("span").first.inner_text() == "cat"
+    assert number(chosen.locator(".number").inner_text()) == pytest.approx(float(seen.of("cross", 3)[2, 1]), abs=1e-4)
+    page.get_by_text("Overview").click()
+    expect(page.locator(".overview button")).to_have_count(12)
+    page.get_by_role("button", name="layer 2, head 4").click()
+    expect(page.locator(".caption")).to_contain_text("Layer 2, head 4")
+
+
+def test_a_given_translation(page: Page, address: str) -> None:
+    open_view(page, address, "attention")
+    page.get_by_label("Translation", exact=True).fill("Die Katze schläft.")
+    expect(page.locator(".queries li")).to_have_text(["Die", "Katze", "schläft", ".", "(end)"])
+
+
+def test_examples_are_one_click_away(page: Page, address: str) -> None:
+    open_view(page, address, "attention")
+    page.get_by_role("button", name="… too wide").click()
+    expect(page.locator(".keys li").nth(11)).to_have_text("wide")
+
+
+def test_one_head_by_the_numbers(page: Page, address: str, seen: Attention) -> None:
+    open_view(page, address, "head", more="&layer=2&head=3&token=2")
+    numbers = seen.numbers("cross", 2, 3, 2)
+    expect(page.locator(".steps tbody tr")).to_have_count(len(seen.source))
+    for css, expected in ((".dot", numbers.dots), (".scaled", numbers.scaled), (".weight", numbers.weights)):
+        shown = [number(text) for text in page.locator(f".steps td{css}").all_inner_texts()]
+        torch.testing.assert_close(torch.tensor(shown), expected, atol=6e-3, rtol=1e-3)
+    page.get_by_role("radio", name="Katze").click()
+    expect(page.locator(".query-row").first).to_contain_text("query of Katze")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".query-row").first).to_contain_text("query of schläft")
+
+
+def test_the_search_grows_and_tells_why(page: Page, address: str, model: weft.Translator) -> None:
+    open_view(page, address, "search")
+    tree = model.search_tree(TEXT)
+    expect(page.locator(".forest .node")).to_have_count(sum(map(len, tree.steps)))
+    expect(page.locator(".ended tr.winning td").first).to_have_text(tree.ended[0].text)
+    assert number(page.locator(".ended tr.winning td").last.inner_text()) == pytest.approx(
+        tree.ended[0].score, abs=1e-4
+    )
+    page.get_by_label("step").fill("2")
+    expect(page.locator(".forest .node")).to_have_count(sum(map(len, tree.steps[:2])))
+    page.get_by_role("button", name="Play").click()
+    expect(page.locator(".forest .node")).to_have_count(sum(map(len, tree.steps)))
+    page.get_by_label("length penalty α").fill("0")
+    likeliest = max(tree.ended, key=lambda one: one.log_prob)
+    expect(page.locator(".ended tr.winning td").first).to_have_text(likeliest.text)
+
+
+def test_switch_heads_off(page: Page, address: str, model: weft.Translator) -> None:
+    open_view(page, address, "off")
+    heads = [Head("cross", layer, head) for layer in (2, 3) for head in (1, 2, 3, 4)]
+    for layer in (2, 3):
+        page.locator(".board").nth(2).get_by_role("button", name=f"layer {layer}", exact=True).click()
+    without = model.attention(TEXT, off=heads)
+    expect(page.locator(".line").nth(1)).to_contain_text("Without 8 heads")
+    expect(page.locator(".line .text").nth(1)).to_have_text(without.translation)
+    assert number(page.locator(".line .score").nth(1).inner_text()) == pytest.approx(without.score, abs=1e-4)
+    first = page.get_by_label("Encoder–decoder layer 2 head 1")
+    expect(first).to_have_attribute("aria-pressed", "false")
+    page.get_by_role("button", name="All on").click()
+    expect(first).to_have_attribute("aria-pressed", "true")
+
+
+def test_the_model_and_its_parameters(page: Page, address: str, model: weft.Translator) -> None:
+    open_view(page, address, "model")
+    millions = sum(p.numel() for p in model.models[0].parameters()) / 1e6
+    expect(page.locator(".facts")).to_contain_text(f"{millions:.1f} M")
+    assert page.locator(".masks figure").count() == 3
+    expect(page.locator(".positions-place + .caption")).to_contain_text("dimensions 0 to 255")
+    assert page.locator(".stack.decoder .times").inner_text() == "3 ×"
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_view_fits(browser: Browser, address: str, scheme: str, width: int) -> None:
+    """Nothing is wider than the window, no token is cut, and the colours are those of the scheme."""
+    size = {"width": width, "height": 800}
+    for page in watched(browser, address, viewport=size, color_scheme=scheme):
+        for view in VIEWS:
+            open_view(page, address, view)
+            page.wait_for_timeout(200)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, view
+            cut = page.evaluate(
+                "[...document.querySelectorAll('.lines li, .tokens button, .chip, .segmented span, textarea, .block b')]"
+                ".filter(e => e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 2)"
+                ".map(e => e.textContent || e.value)"
+            )
+            assert cut == [], view
+        light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (light == "rgb(251, 250, 247)") == (scheme == "light")
+        page.get_by_label("Dark or light").click()
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+
+
+def test_tokens_do_not_overlap(page: Page, address: str) -> None:
+    open_view(page, address, "attention")
+    boxes = page.locator(".lines li").evaluate_all(
+        "items => items.map(e => e.getBoundingClientRect()).map(b => [b.left, b.top, b.right, b.bottom])"
+    )
+    for i, (left, top, right, bottom) in enumerate(boxes):
+        for other in boxes[:i]:
+            apart = left >= other[2] - 1 or other[0] >= right - 1 or top >= other[3] - 1 or other[1] >= bottom - 1
+            assert apart
+
+
+def test_by_keyboard_alone(page: Page, address: str, seen: Attention) -> None:
+    page.goto(address)
+    page.locator(".output .word").first.wait_for()
+    for _ in range(4):  # to the view, weft, Translate, Attention
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator(".queries li").first.wait_for()
+    page.locator(".queries li").first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".queries li").nth(1)).to_be_focused()
+    expect(page.locator(".queries li").nth(1)).to_have_class(re.compile("chosen"))
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".keys li").nth(1)).to_be_focused()
+
+
+def test_mistakes_are_told_on_the_page(browser: Browser, address: str) -> None:
+    page = browser.new_page()  # not a watched one: the browser itself notes in the console that it was refused
+    page.goto(f"{address}#attention?layer=1&text={'word+' * 250}")
+    expect(page.locator(".trouble")).to_contain_text("this model allows 200")
+    page.close()
+
+
+def test_a_saved_page_works_from_disk(browser: Browser, seen: Attention, tmp_path: Path) -> None:
+    seen.save_html(tmp_path / "seen.html", kind="encoder", layer=1)
+    for page in watched(browser, "file:"):
+        page.goto(f"file://{tmp_path}/seen.html")
+        expect(page.locator(".queries li").first).to_have_text("The")
+        page.get_by_text("Matrix").click()
+        page.locator(".matrix canvas").focus()
+        expect(page.locator(".caption")).to_have_text("The looks at")
+        shown = number(page.locator(".shares li.chosen .number").inner_text())
+        assert shown == pytest.approx(float(seen.of("encoder", 1)[0, 0]), abs=1e-4)
+        page.get_by_text("Overview").click()
+        expect(page.locator(".overview button")).to_have_count(12)
+
+
+def test_sixty_tokens_and_48_heads_stay_smooth(browser: Browser, tmp_path: Path) -> None:
+    """All eight heads of a layer are drawn again for each token that is pointed at."""
+    tokens = [f"·token{i}" for i in range(60)]
+    maps = (torch.randn(6, 8, 60, 60) * 2).softmax(-1)
+    large = Attention("large", "text", tokens, tokens, "text", [-0.1] * 60, maps, maps, maps)
+    large.save_html(tmp_path / "large.html")
+    for page in watched(browser, "file:"):
+        page.goto(f"file://{tmp_path}/large.html")
+        page.locator(".queries li").nth(59).wait_for()
+        milliseconds = page.evaluate(
+            """() => [...document.querySelectorAll(".queries li")].slice(0, 20).map((item) => {
+              const start = performance.now();
+              item.dispatchEvent(new MouseEvent("mouseenter"));
+              return performance.now() - start;
+            }).sort((a, b) => a - b)[10]"""
+        )
+        assert milliseconds < 50
+        start = time.monotonic()
+        page.get_by_text("Overview").click()
+        expect(page.locator(".overview button")).to_have_count(48)
+        assert time.monotonic() - start < 10
