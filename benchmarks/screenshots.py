@@ -3,6 +3,7 @@
 It needs Debian's chromium, and a served model: weft serve en-de.
 """
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 TIRED = "The animal didn't cross the street because it was too tired."
-OFF = '[{"kind":"encoder","layer":2,"head":1},{"kind":"encoder","layer":2,"head":3},{"kind":"encoder","layer":3,"head":1}]'
+OFF = json.dumps([{"kind": "encoder", "layer": layer, "head": head} for layer, head in ((2, 1), (2, 3), (3, 1))])
 # name: view, settings, what to wait for, what to point at or click, what to picture (None: the window)
 PICTURES: dict[str, tuple[str, dict[str, str], str, str, str | None]] = {
     "translate": ("translate", {}, ".alternatives li", ".output .word >> nth=10", None),
