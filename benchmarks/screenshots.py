@@ -49,7 +49,7 @@ def main(address: str, out: Path) -> None:
             page.wait_for_timeout(2000)
             file = out / f"{name}.png"
             (page.locator(pictured) if pictured else page).screenshot(path=file)
-            Image.open(file).convert("P", palette=Image.Palette.ADAPTIVE, colors=256).save(file, optimize=True)
+            Image.open(file).convert("RGB").save(file, optimize=True)
             page.close()
         browser.close()
 

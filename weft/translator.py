@@ -135,10 +135,8 @@ class Translator:
         Heads that are `off` say nothing, neither to the search nor to whoever looks: `off=[Head("cross", 2, 1)]`.
         """
         model, source, silent = self.models[0], filled([self._whole(text)]).to(self.device), self.existing(off)
-        if target is None:
-            ids = list(Without(Beam(), silent)(self.models, source)[0][0].ids)
-        else:
-            ids = self._whole(target)
+        search = Without(Beam(), silent)
+        ids = list(search(self.models, source)[0][0].ids) if target is None else self._whole(target)
         recorder = Recorder(silent)
         memory = model.encode(source, recorder)
         hidden = model.decode(filled([[START, *ids[:-1]]]).to(self.device), memory, watch=recorder)  # (1, T, D)

@@ -24,7 +24,7 @@ if os.environ.get("WEFT_REQUIRE_BROWSER") != "1":
     if not find_spec("playwright"):
         pytest.skip('no playwright: pip install "weft[test]"', allow_module_level=True)
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402
 
 TEXT = "The cat is sleeping on the sofa."
 VIEWS = {
@@ -235,7 +235,7 @@ def test_every_view_fits(browser: Browser, address: str, scheme: str, width: int
             page.wait_for_timeout(200)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, view
             cut = page.evaluate(
-                "[...document.querySelectorAll('.lines li, .tokens button, .chip, .segmented span, textarea, .block b')]"
+                "[...document.querySelectorAll('.lines li, .tokens button, .chip, .segmented span, textarea, b')]"
                 ".filter(e => e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 2)"
                 ".map(e => e.textContent || e.value)"
             )

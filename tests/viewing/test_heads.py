@@ -18,7 +18,7 @@ def test_places() -> None:
     assert place_of("encoder", 1) == "encoder.0.mix"
     assert place_of("decoder", 3) == "decoder.2.mix"
     assert place_of("cross", 2) == "decoder.1.cross"
-    with pytest.raises(WeftError, match="no kind of attention 'crss'. Did you mean 'cross'"):
+    with pytest.raises(WeftError, match=r"no kind of attention 'crss'\. Did you mean 'cross'"):
         place_of("crss", 1)
 
 
