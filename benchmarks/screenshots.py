@@ -23,7 +23,7 @@ PICTURES: dict[str, tuple[str, dict[str, str], str, str, str | None]] = {
     "matrix": ("attention", {"mode": "matrix", "layer": "2", "heads": "[2]"}, ".matrix canvas", "", None),
     "heads": ("attention", {"mode": "overview", "kind": "encoder"}, ".overview canvas", "", ".drawing"),
     "cross": ("attention", {"mode": "overview"}, ".overview canvas", "", ".drawing"),
-    "numbers": ("head", {"layer": "2", "head": "2", "token": "11"}, ".steps td", "", None),
+    "numbers": ("head", {"layer": "2", "head": "2", "token": "11"}, ".steps td", "", ".steps"),
     "search": ("search", {}, ".forest .node", "", None),
     "off": ("off", {"off": OFF}, ".line em", "text=Which heads matter here?", None),
     "diagram": ("model", {}, ".masks canvas", "", ".diagram"),

@@ -120,6 +120,12 @@ def test_train_translate_evaluate_attend(desk: Path) -> None:
     done = weft("attend", "new", "red cat", "--png", "cat.png", cwd=desk)
     assert done.returncode == 0, done.stderr
     assert (desk / "cat.png").read_bytes().startswith(b"\x89PNG")
+    files = ["--grid", "grid.png", "--html", "cat.html", "--json", "cat.json"]
+    done = weft("attend", "new", "red cat", "--target", "RED CAT", "--kind", "decoder", *files, cwd=desk)
+    assert done.stdout.startswith("RED CAT\ngrid.png: "), done.stderr
+    assert (desk / "grid.png").read_bytes().startswith(b"\x89PNG")
+    assert "weft/standalone.js" in (desk / "cat.html").read_text(encoding="utf-8")
+    assert list(json.loads((desk / "cat.json").read_text(encoding="utf-8"))["attention"]) == ["decoder"]
 
 
 def test_resume_goes_on_and_a_second_training_is_refused(desk: Path) -> None:
@@ -232,6 +238,8 @@ MISTAKES = {
     "too many of the best": (["translate", "run", "--nbest", "9"], "--nbest 9 needs --beam 9"),
     "no such layer": (["attend", "run", "red", "--png", "x.png", "--layer", "7"], "there is no layer 7"),
     "empty sentence": (["attend", "run", " ", "--png", "x.png"], "the sentence is empty"),
+    "nowhere to draw": (["attend", "run", "red"], "--png FILE, --grid FILE, --html FILE or --json FILE"),
+    "no such attention": (["attend", "run", "red", "--html", "x.html", "--kind", "crss"], "Did you mean 'cross'?"),
     "no such tokeniser": (
         ["evaluate", "run", "--source", "test.en", "--reference", "test.de", "--tokenize", "13b"],
         "Did you mean '13a'?",

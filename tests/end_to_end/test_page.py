@@ -121,10 +121,11 @@ def test_attention_by_layer_and_head(page: Page, address: str, seen: Attention) 
 
     def share(query: int) -> tuple[str, float]:
         """What a query looks at most, and how much."""
-        page.mouse.move(5, 5)
         page.locator(".queries li").nth(query).hover()
         row = page.locator(".shares li").first
-        return row.locator("span").first.inner_text(), number(row.locator(".number").inner_text())
+        found = row.locator("span").first.inner_text(), number(row.locator(".number").inner_text())
+        page.mouse.move(5, 5)
+        return found
 
     for layer in (3, 1):
         page.get_by_label("layer", exact=True).select_option(str(layer))
@@ -136,13 +137,13 @@ def test_attention_by_layer_and_head(page: Page, address: str, seen: Attention) 
     page.get_by_role("button", name="head 2").dblclick()
     expect(page.get_by_role("button", name="head 1")).to_have_attribute("aria-pressed", "false")
     assert share(2)[1] == pytest.approx(float(seen.of("cross", 1, 2)[2].max()), abs=1e-4)
-    page.get_by_text("Encoder", exact=True).click()
+    page.get_by_role("radio", name="Encoder", exact=True).check()
     expect(page.locator(".queries li").first).to_have_text("The")
 
 
 def test_the_matrix_says_each_number(page: Page, address: str, seen: Attention) -> None:
     open_view(page, address, "attention")
-    page.get_by_text("Matrix").click()
+    page.get_by_role("radio", name="Matrix").check()
     matrix = page.locator(".matrix canvas")
     matrix.focus()
     for _ in range(2):
@@ -152,7 +153,7 @@ def test_the_matrix_says_each_number(page: Page, address: str, seen: Attention) 
     chosen = page.locator(".shares li.chosen")
     assert chosen.locator("span").first.inner_text() == "cat"
     assert number(chosen.locator(".number").inner_text()) == pytest.approx(float(seen.of("cross", 3)[2, 1]), abs=1e-4)
-    page.get_by_text("Overview").click()
+    page.get_by_role("radio", name="Overview").check()
     expect(page.locator(".overview button")).to_have_count(12)
     page.get_by_role("button", name="layer 2, head 4").click()
     expect(page.locator(".caption")).to_contain_text("Layer 2, head 4")
@@ -167,7 +168,7 @@ def test_a_given_translation(page: Page, address: str) -> None:
 def test_examples_are_one_click_away(page: Page, address: str) -> None:
     open_view(page, address, "attention")
     page.get_by_role("button", name="… too wide").click()
-    expect(page.locator(".keys li").nth(11)).to_have_text("wide")
+    expect(page.locator(".keys li").nth(12)).to_have_text("-ide")
 
 
 def test_one_head_by_the_numbers(page: Page, address: str, seen: Attention) -> None:
@@ -284,12 +285,12 @@ def test_a_saved_page_works_from_disk(browser: Browser, seen: Attention, tmp_pat
     for page in watched(browser, "file:"):
         page.goto(f"file://{tmp_path}/seen.html")
         expect(page.locator(".queries li").first).to_have_text("The")
-        page.get_by_text("Matrix").click()
+        page.get_by_role("radio", name="Matrix").check()
         page.locator(".matrix canvas").focus()
         expect(page.locator(".caption")).to_have_text("The looks at")
         shown = number(page.locator(".shares li.chosen .number").inner_text())
         assert shown == pytest.approx(float(seen.of("encoder", 1)[0, 0]), abs=1e-4)
-        page.get_by_text("Overview").click()
+        page.get_by_role("radio", name="Overview").check()
         expect(page.locator(".overview button")).to_have_count(12)
 
 
@@ -311,6 +312,6 @@ def test_sixty_tokens_and_48_heads_stay_smooth(browser: Browser, tmp_path: Path)
         )
         assert milliseconds < 50
         start = time.monotonic()
-        page.get_by_text("Overview").click()
+        page.get_by_role("radio", name="Overview").check()
         expect(page.locator(".overview button")).to_have_count(48)
         assert time.monotonic() - start < 10

@@ -27,7 +27,7 @@ def test_positions_are_what_the_part_adds() -> None:
     vectors = position_vectors(model.source, 7)
     torch.testing.assert_close(vectors, sinusoids(7, vectors.size(1)).double())
     assert not position_vectors(tiny(position="none").source, 3).any()
-    assert position_vectors(tiny(position={"name": "learned", "limit": 4}).target, 9).shape[0] == 4
+    assert position_vectors(tiny(position={"name": "learned", "limit": 4}, longest=4).target, 9).shape[0] == 4
 
 
 def test_masks_hide_padding_and_the_future() -> None:

@@ -120,6 +120,7 @@ export function open(root, app) {
         h("span", {}, "query of ", h("b", {}, label(state.kind === "decoder" ? keys[state.token] : queries[state.token])),
           state.kind === "encoder" ? "" : h("span", { class: "soft" }, state.kind === "decoder" ? `, from which ${label(queries[state.token])} is written` : ", while it is written")),
         strip(query, widest, "query")),
+      worked,
       h("div", { class: "table-place" }, h("table", {},
         h("thead", {}, h("tr", {},
           h("th", { scope: "col" }, "key"),
@@ -129,7 +130,6 @@ export function open(root, app) {
           h("th", { scope: "col" }, h("small", {}, "3"), "softmax"),
           h("th", { scope: "col", class: "vector" }, h("small", {}, "4"), "× v"))),
         body)),
-      worked,
       h("div", { class: "query-row said" }, h("span", {}, "Σ weight · v, ", h("b", {}, "what the head says")), strip(output, largest, "output")),
       h("p", { class: "soft" }, `Vectors have ${width} numbers: blue above zero, orange below. ${shown < rows.length ? `${rows.length - shown} keys lie in the future and are masked. ` : ""}The outputs of all heads, side by side, go through W`, h("sup", {}, "O"), "."));
     work(rows.reduce((best, { weight }, i) => (weight > rows[best].weight ? i : best), 0));
