@@ -13,6 +13,9 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+// Whoever draws in colours of its own hears "theme" when they change, by the system or by the page's button.
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dispatchEvent(new Event("theme")));
+
 const probe = h("span", { style: "display: none" });
 
 /** A colour of the style sheet as it is now, dark or light: colour("--accent") → "rgb(36, 86, 196)" */
@@ -65,7 +68,7 @@ export function label(token) {
   return /^[\p{L}\p{N}]/u.test(token) ? `-${token}` : token;
 }
 
-/** Call `draw` now, when the element changes its width, and when the theme changes. Returns a function that ends it. */
+/** Call `draw` soon, when the element changes its width, and when the theme changes. Returns a function that ends it. */
 export function redrawn(element, draw) {
   let width = -1;
   const resized = new ResizeObserver(() => {
@@ -74,13 +77,10 @@ export function redrawn(element, draw) {
       draw();
     }
   });
-  const scheme = matchMedia("(prefers-color-scheme: dark)");
   resized.observe(element);
-  scheme.addEventListener("change", draw);
   addEventListener("theme", draw);
   return () => {
     resized.disconnect();
-    scheme.removeEventListener("change", draw);
     removeEventListener("theme", draw);
   };
 }
