@@ -15,7 +15,7 @@ from weft.models.sequence_to_sequence import START, SequenceToSequence
 from weft.text.batches import filled
 from weft.text.sentences import Piece, split_long, split_sentences
 from weft.text.tokeniser import Tokeniser
-from weft.viewing.alignment import Aligner, Link, Seen, choose, known_or_usual, words
+from weft.viewing.alignment import Aligner, Seen, choose, known_or_usual, words
 from weft.viewing.attention import Attention, Recorder, check_head, heads_of
 from weft.viewing.heads import Head, Without
 from weft.viewing.search import SearchTree, search_tree
@@ -158,9 +158,10 @@ class Translator:
         """The head of the (first) model that aligns words."""
         return known_or_usual(self.folders[0].about().get("aligner"), *self.heads["cross"])
 
-    def align(self, text: str, ids: Sequence[int]) -> list[Link]:
-        """Which word of a text, of those between white space, each word of its translation was written from."""
-        return self.aligner.links(self._seen(self.tokeniser.encode(text), ids))
+    def align(self, text: str, ids: Sequence[int]) -> list[list[float]]:
+        """How much each word of a translation was written from each word of its text, both between white space:
+        (target words, source words)."""
+        return self.aligner.weights(self._seen(self.tokeniser.encode(text), ids))
 
     def choose_aligner(self, pairs: Sequence[tuple[str, str]]) -> Aligner:
         """The head that aligns these pairs best, which the model has not learned from."""

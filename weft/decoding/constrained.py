@@ -65,8 +65,8 @@ class _Candidate:
 class Constrained:
     """Beam search whose translations hold every phrase, each as often as it is given.
 
-    Where none is found within the limit on length, the answer is that of a plain beam search: whoever asks must look.
-    """
+    The likeliest as a whole is the best: a phrase that had to come costs much, and in the mean per token that is ranked
+    by elsewhere, XX"""
 
     phrases: tuple[Phrase, ...]
     inner: frozenset[int] = frozenset()  # tokens that go on with a word: none of them follows a phrase
@@ -99,7 +99,7 @@ class Constrained:
             run.select(torch.tensor([one.row for one in beams], device=source.device, dtype=torch.long))
         if not found:
             return Beam(self.width, self.length_penalty)(models, source, watch)[0]
-        return sorted(found, key=lambda one: -one.score)[: self.width]
+        return sorted(found, key=lambda one: -sum(one.log_probs))[: self.width]
 
     def _candidates(self, log_probs: Tensor, beams: list[_Candidate]) -> Iterator[_Candidate]:
         """Of each hypothesis: its likeliest tokens, and those that bring a phrase on. (R, V) → candidates."""

@@ -39,7 +39,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        return problem(400, told(error.errors()))
+        return problem(400, told(error.errors(), _fields(request)))
 
     @app.exception_handler(AnyHTTPException)
     async def known(request: Request, error: AnyHTTPException) -> JSONResponse:
@@ -64,11 +64,17 @@ def told(errors: Sequence[Any], fields: Sequence[str] = ()) -> str:
     return " ".join(dict.fromkeys(_sentence(error, fields) for error in errors))
 
 
+def _fields(request: Request) -> list[str]:
+    """What the body of this route may hold."""
+    body = getattr(request.scope.get("route"), "body_field", None)
+    return list(getattr(body and body.field_info.annotation, "model_fields", {}))
+
+
 def _sentence(error: Any, fields: Sequence[str]) -> str:
     where = [part for part in error["loc"] if part not in ("body", "query", "path")]
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where).lstrip(".")
     if error["type"] == "extra_forbidden":
-        return unknown("field", str(where[-1]), fields) if fields else f"there is no field {name!r}."
+        return unknown("field", name, fields) if len(where) == 1 and fields else f"there is no field {name!r}."
     if error["type"] == "json_invalid":
         return f"the body is not JSON: {error['ctx']['error']}."
     if error["type"] == "missing":

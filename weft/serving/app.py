@@ -52,12 +52,11 @@ def create_app(translator: Translator, settings: Settings | None = None, languag
         """For Prometheus."""
         return PlainTextResponse(service.metrics.text(len(service.queue)), media_type=CONTENT_TYPE)
 
-    routes = frozenset(getattr(route, "path", "") for route in app.routes)
+    app.openapi = lambda: _described(app)  # type: ignore[method-assign]
     app.mount("/", StaticFiles(directory=STATIC, html=True))
-    app.add_middleware(Guard, service=service, routes=routes)
+    app.add_middleware(Guard, service=service, routes=frozenset(app.openapi()["paths"]))
     if settings.cors:
         app.add_middleware(CORSMiddleware, allow_origins=settings.cors, allow_methods=["*"], allow_headers=["*"])
-    app.openapi = lambda: _described(app)  # type: ignore[method-assign]
     return app
 
 

@@ -3,18 +3,17 @@
 import asyncio
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from itertools import islice
 from typing import Protocol
 
 from weft.decoding import Search
-from weft.serving.html import Running, parsed, placed
+from weft.serving.html import Running, Weights, parsed, placed
 from weft.serving.service import Service
 from weft.text.sentences import Piece
-from weft.translator import Translation, texts_of
-from weft.viewing.alignment import Link
+from weft.translator import Translation, joined, texts_of
 
 
 @dataclass(frozen=True)
@@ -24,14 +23,15 @@ class Sentence:
     piece: Piece
     start: int
     found: Sequence[Translation] = ()
+    looks: list[Weights] = field(default_factory=list)  # of each translation, where that must be known
 
     @property
     def end(self) -> int:
         return self.start + len(self.piece[0])
 
-    def at(self, rank: int) -> Translation:
-        """As good as this, or the last there is."""
-        return self.found[min(rank, len(self.found) - 1)]
+    def rank(self, rank: int) -> int:
+        """This, or the last there is."""
+        return min(rank, len(self.found) - 1)
 
 
 class Document(Protocol):
@@ -42,8 +42,8 @@ class Document(Protocol):
     def is_tagged(self, text: int, sentence: Sentence) -> bool:
         """Whether it must be known which words of a sentence became which."""
 
-    def written(self, texts: list[list[Sentence]], rank: int, links: dict[tuple[int, int], list[Link]]) -> str:
-        """The document with the translations of this rank; links by text and by where the sentence starts."""
+    def written(self, texts: list[list[Sentence]], rank: int) -> str:
+        """The document with the translations of this rank."""
 
 
 class Text:
@@ -53,8 +53,8 @@ class Text:
     def is_tagged(self, text: int, sentence: Sentence) -> bool:
         return False
 
-    def written(self, texts: list[list[Sentence]], rank: int, links: dict[tuple[int, int], list[Link]]) -> str:
-        return "".join((one.at(rank).text if one.found else one.piece[0]) + one.piece[1] for one in texts[0])
+    def written(self, texts: list[list[Sentence]], rank: int) -> str:
+        return joined([one.piece for one in texts[0]], [list(one.found) for one in texts[0] if one.found])[rank].text
 
 
 class Html:
@@ -66,15 +66,12 @@ class Html:
     def is_tagged(self, text: int, sentence: Sentence) -> bool:
         return bool(self.running[text].within(sentence.start, sentence.end))
 
-    def written(self, texts: list[list[Sentence]], rank: int, links: dict[tuple[int, int], list[Link]]) -> str:
-        made = iter(
-            _passage(one, sentences, rank, {start: some for (text, start), some in links.items() if text == i})
-            for i, (one, sentences) in enumerate(zip(self.running, texts))
-        )
+    def written(self, texts: list[list[Sentence]], rank: int) -> str:
+        made = iter([_passage(one, sentences, rank) for one, sentences in zip(self.running, texts)])
         return "".join(part if isinstance(part, str) else next(made) for part in self.parts)
 
 
-def _passage(running: Running, sentences: list[Sentence], rank: int, links: dict[int, list[Link]]) -> str:
+def _passage(running: Running, sentences: list[Sentence], rank: int) -> str:
     """A running text with its tags: those within a sentence where they belong, the others where they were."""
     inside = {one.start: running.within(one.start, one.end) for one in sentences if one.found}
     outside = deque(tag for tag in running.tags if not any(tag in tags for tags in inside.values()))
@@ -91,7 +88,8 @@ def _passage(running: Running, sentences: list[Sentence], rank: int, links: dict
     for one in sentences:
         if one.found:
             out += as_it_is(at, one.start)
-            out += placed(one.piece[0], one.start, inside[one.start], one.at(rank).text, links.get(one.start, []))
+            best, looks = one.found[one.rank(rank)], one.looks[one.rank(rank)] if one.looks else []
+            out += placed(one.piece[0], one.start, inside[one.start], best.text, looks)
             at = one.end
     return out + as_it_is(at, len(running.text))
 
@@ -109,17 +107,13 @@ async def translated(
     answers = []
     for document, texts in zip(documents, cut):
         sentences = [_sentences(pieces, list(islice(found, len(texts_of(pieces))))) for pieces in texts]
-        ranks = max((len(one.found) for some in sentences for one in some), default=1) or 1
-        made = []
-        for rank in range(min(ranks, options)):
-            links = {
-                (i, one.start): await queue.run(partial(translator.align, one.piece[0], one.at(rank).ids))
-                for i, some in enumerate(sentences)
-                for one in some
-                if one.found and document.is_tagged(i, one)
-            }
-            made.append(document.written(sentences, rank, links))
-        answers.append(made)
+        ranks = min(options, max((len(one.found) for some in sentences for one in some), default=0) or 1)
+        for i, some in enumerate(sentences):
+            for one in some:
+                if one.found and document.is_tagged(i, one):
+                    for best in one.found[:ranks]:
+                        one.looks.append(await queue.run(partial(translator.align, one.piece[0], best.ids)))
+        answers.append([document.written(sentences, rank) for rank in range(ranks)])
     return answers
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from html import escape, unescape
 from html.parser import HTMLParser
 
-from weft.viewing.alignment import Link
+from weft.viewing.alignment import links
 
 INLINE = {"a", "abbr", "b", "bdi", "bdo", "cite", "del", "dfn", "em", "font", "i", "ins", "label", "mark", "q", "s"}
 INLINE |= {"small", "span", "strong", "sub", "sup", "u"}
@@ -20,6 +20,7 @@ VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "met
 KEPT = {"script", "style", "code", "kbd", "samp", "var", "math", "svg"}
 MARKS = ".,;:!?…)"
 
+Weights = Sequence[Sequence[float]]  # how much each target word looks at each source word
 Attributes = list[tuple[str, str | None]]
 
 
@@ -184,7 +185,7 @@ class _Element:
     children: list["_Element"] = field(default_factory=list)
 
 
-def placed(sentence: str, start: int, tags: Sequence[Tag], translation: str, links: Sequence[Link]) -> str:
+def placed(sentence: str, start: int, tags: Sequence[Tag], translation: str, looks: Weights) -> str:
     """A translation as HTML, with the tags `within` its sentence, which stands at `start`, where they belong."""
     roots: list[_Element] = []
     path: list[_Element] = []  # those that are open
@@ -201,34 +202,38 @@ def placed(sentence: str, start: int, tags: Sequence[Tag], translation: str, lin
             roots = [_Element("", tag.raw, (0, tag.at - start), children=roots)]
         else:
             (path[-1].children if path else roots).append(_Element(tag.raw, "", (tag.at - start, tag.at - start)))
-    _find(roots, sentence, translation, links)
+    _find(roots, sentence, translation, looks)
     return "".join(_written(translation, 0, len(translation), roots))
 
 
-def _find(elements: Sequence[_Element], sentence: str, translation: str, links: Sequence[Link]) -> None:
+def _find(elements: Sequence[_Element], sentence: str, translation: str, looks: Weights) -> None:
     for one in elements:
-        one.target = _span(sentence, one, translation, links)
-        _find(one.children, sentence, translation, links)
+        one.target = _span(sentence, one, translation, looks)
+        _find(one.children, sentence, translation, looks)
 
 
-def _span(sentence: str, made: _Element, translation: str, links: Sequence[Link]) -> tuple[int, int]:
+def _span(sentence: str, made: _Element, translation: str, looks: Weights) -> tuple[int, int]:
     """The characters of a translation that were written from the characters that an element holds."""
     words, others = ([match.span() for match in re.finditer(r"\S+", text)] for text in (sentence, translation))
     if not others:
         return 0, 0
     first, last = made.source
     held = [i for i, (a, b) in enumerate(words) if a < last and b > first]
-    targets = sorted(t for s, t in links if s in held)
-    if not targets:  # nothing is in it, or nothing came of it: as far from the beginning as it was
+    if not held:  # before what was written from the word that follows it
         following = bisect_right([b for _, b in words], first)
-        at = others[min(len(others) - 1, following * len(others) // max(1, len(words)))][0]
-        at = len(translation) if following >= len(words) else at
-        return (at if made.before else 0), (at if made.after or not made.before else len(translation))
+        at = others[_nearest(looks, [following])][0] if following < len(words) else len(translation)
+        return at, at
+    targets = [t for s, t in links(looks) if s in held] or [_nearest(looks, held)]
     low = others[targets[0]][0] if made.before else 0
     high = others[targets[-1]][1] if made.after else len(translation)
     if made.after and sentence[first:last].rstrip()[-1:] not in MARKS:
         high = low + len(translation[low:high].rstrip(MARKS)) or high
     return low, high
+
+
+def _nearest(looks: Weights, held: Sequence[int]) -> int:
+    """The target word that looks most at these source words."""
+    return max(range(len(looks)), key=lambda t: sum(looks[t][s] for s in held))
 
 
 def _written(text: str, low: int, high: int, elements: list[_Element]) -> Iterator[str]:

@@ -6,7 +6,7 @@ Fields come as JSON, as a form or in the query. Fields it does not know are pass
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Request
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, PlainValidator, TypeAdapter, ValidationError, WithJsonSchema
 
 from weft.decoding import best_first
 from weft.errors import WeftError, unknown
@@ -21,12 +21,22 @@ from weft.text.languages import language_name, same_language
 router = APIRouter(tags=["LibreTranslate"], responses=REFUSALS)
 ALTERNATIVES = 10
 Model = TypeVar("Model", bound=BaseModel)
+TEXTS = {
+    "description": "A text or a list of texts.",
+    "anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}, "minItems": 1}],
+    "examples": ["How are you?", ["Good morning.", "Good night."]],
+}
+
+
+def _texts(given: Any) -> Any:
+    """Said in one sentence, where pydantic would say what it is not of each of the two."""
+    if not given or not all(isinstance(text, str) for text in (given if isinstance(given, list) else [given])):
+        raise ValueError("is a text or a list of texts, and not empty")
+    return given
 
 
 class Asked(BaseModel):
-    q: Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1)] = Field(
-        description="A text or a list of texts.", examples=["How are you?"]
-    )
+    q: Annotated[str | list[str], PlainValidator(_texts), WithJsonSchema(TEXTS)]
     source: str = Field(description='A language code, or "auto".', examples=["en"])
     target: str = Field(description="A language code.", examples=["de"])
     format: Literal["text", "html"] = "text"
@@ -116,7 +126,7 @@ async def detect(given: Fields, bearer: Bearer, service: Served) -> list[Detecte
     service.check_size([asked.q])
     likelier = await _detect(asked.q, service)
     other = next(code for code in service.codes if code != likelier.language)
-    return [likelier, Detected(confidence=100 - likelier.confidence, language=other)]
+    return [likelier, Detected(confidence=round(100 - likelier.confidence, 1), language=other)]
 
 
 @router.get("/languages")

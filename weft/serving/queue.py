@@ -1,6 +1,6 @@
 """The queue before the model. One thread computes, so nothing competes for the cores.
 
-Texts that wait together and are searched alike are decoded together. A request of more than `SHORT` tokens is long:
+Texts that wait together and are searched alike are decoded together. A request of more than `SHORT` places is long:
 its texts are decoded many at a time, and before each of their steps the short requests that have come go first, so a
 short one waits for a step of a long one, never for all of it. Whoever has gone away is forgotten at the next step.
 """
@@ -22,7 +22,7 @@ from weft.serving.metrics import Metrics
 from weft.text.batches import filled
 from weft.translator import Translation, Translator
 
-SHORT = 256  # tokens of all texts of a request
+SHORT = 1280  # places of all texts of a request: tokens times rows, 256 tokens with a beam of 5
 WINDOW = 0.005  # seconds that the first of several waits for the others
 Result = TypeVar("Result")
 
@@ -54,7 +54,7 @@ class _Job:
 
     @property
     def is_short(self) -> bool:
-        return sum(map(len, self.sources)) <= SHORT
+        return self.search is None or sum(map(len, self.sources)) * self.search.rows <= SHORT
 
     @property
     def is_waiting(self) -> bool:
@@ -86,7 +86,7 @@ class Queue:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop computing at the next step; whoever still waits is told that it was cancelled."""
+        """Stop computing at the next step."""
         with self._changed:
             self._closed = True
             self._changed.notify()

@@ -14,7 +14,7 @@ from weft.errors import WeftError
 from weft.serving.service import Served, Service
 from weft.text.sentences import Piece
 from weft.translator import Translation, Translator, joined, texts_of
-from weft.viewing.alignment import Link, pharaoh
+from weft.viewing.alignment import Link, links, pharaoh
 from weft.viewing.heads import Head, Without
 
 router = APIRouter(prefix="/api", tags=["translate"])
@@ -87,8 +87,8 @@ async def translate(asked: Asked, service: Served) -> Answer:
     wanted = [list(occurring(asked.glossary, sentence)) for sentence in sentences]
     searches = [_search(asked, terms, off, translator) for terms in wanted]
     found = await _found(sentences, searches, service)
-    links = (
-        [await queue.run(partial(translator.align, text, some[0].ids)) for text, some in zip(sentences, found)]
+    aligned = (
+        [links(await queue.run(partial(translator.align, text, some[0].ids))) for text, some in zip(sentences, found)]
         if asked.alignment
         else []
     )
@@ -96,7 +96,7 @@ async def translate(asked: Asked, service: Served) -> Answer:
     return Answer(
         translation=translations[0].text,
         translations=[Found.model_validate(one.plain()) for one in translations],
-        alignment=pharaoh(_shifted(pieces, found, links)) if asked.alignment else None,
+        alignment=pharaoh(_shifted(pieces, found, aligned)) if asked.alignment else None,
         glossary=_outcome(wanted, [some[0].text for some in found]),
     )
 
@@ -130,10 +130,10 @@ async def _found(sentences: list[str], searches: list[Search], service: Service)
 
 
 def _shifted(
-    pieces: Sequence[Piece], found: Sequence[Sequence[Translation]], links: Sequence[list[Link]]
+    pieces: Sequence[Piece], found: Sequence[Sequence[Translation]], aligned: Sequence[list[Link]]
 ) -> Iterator[Link]:
     """Links within sentences as links within the text: its words may go on where a piece ends without white space."""
-    each = iter(zip(found, links))
+    each = iter(zip(found, aligned))
     source = target = ""
     for piece, space in pieces:
         if piece.strip():

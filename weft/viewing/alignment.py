@@ -6,7 +6,7 @@ best is chosen once for a model, on pairs it has not learned from: the one that 
 (Brown et al., 1993, aclanthology.org/J93-2003), learned from the same pairs, holds likeliest in both directions.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -33,17 +33,25 @@ class Aligner:
     head: int | None = None
     late: bool = False  # believed at the step after: the one that reads the token in
 
-    def links(self, seen: "Seen") -> list[Link]:
-        """For each target word, the source word with most of its attention."""
+    def weights(self, seen: Seen) -> list[list[float]]:
+        """How much each target word looks at each source word, the END left out: (target words, source words)."""
         heads = seen.cross[self.layer - 1]  # (H, T, S)
-        weights = heads.mean(0) if self.head is None else heads[self.head - 1]
-        rows = weights[1:].tolist() if self.late else weights.tolist()
-        scores: defaultdict[int, Counter[int]] = defaultdict(Counter)
-        for row, target_word in zip(rows, seen.target):
-            for weight, source_word in zip(row, seen.source):
-                if target_word is not None and source_word is not None:
-                    scores[target_word][source_word] += weight
-        return [(max(found, key=found.__getitem__), target_word) for target_word, found in sorted(scores.items())]
+        tokens = (heads.mean(0) if self.head is None else heads[self.head - 1]).tolist()  # (T, S)
+        found = [[0.0] * _count(seen.source) for _ in range(_count(seen.target))]
+        for row, t in zip(tokens[self.late :], seen.target):
+            for weight, s in zip(row, seen.source):
+                if t is not None and s is not None:
+                    found[t][s] += weight
+        return found
+
+
+def links(weights: Sequence[Sequence[float]]) -> list[Link]:
+    """For each target word, the source word it looks at most."""
+    return [(row.index(max(row)), target) for target, row in enumerate(weights) if any(row)]
+
+
+def _count(words: Sequence[int | None]) -> int:
+    return 1 + max((word for word in words if word is not None), default=-1)
 
 
 def words(tokens: Iterable[str]) -> list[int | None]:
@@ -85,7 +93,7 @@ def choose(pairs: Sequence[tuple[str, str]], seen: Sequence[Seen]) -> Aligner:
     layers, heads = seen[0].cross.shape[:2]
 
     def agreement(one: Aligner) -> int:
-        return sum(len(links & set(one.links(looks))) for looks, links in zip(seen, sure))
+        return sum(len(pair & set(links(one.weights(looks)))) for looks, pair in zip(seen, sure))
 
     return max(
         (

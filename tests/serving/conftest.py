@@ -1,0 +1,26 @@
+"""A very small model behind the whole application, in this process."""
+
+from collections.abc import Iterator
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.toys import toy_run
+from weft.serving.app import create_app
+from weft.translator import Translator, load
+
+
+@pytest.fixture(scope="session")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    return load(str(toy_run(tmp_path_factory.mktemp("served") / "toy").path))
+
+
+@pytest.fixture(scope="session")
+def shipped() -> Translator:
+    return load("en-de")
+
+
+@pytest.fixture(scope="module")
+def client(toy: Translator) -> Iterator[TestClient]:
+    with TestClient(create_app(toy)) as client:
+        yield client

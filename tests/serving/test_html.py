@@ -1,0 +1,139 @@
+"""HTML in which every word is put into capitals, and sometimes moved: tags stay what and where they should."""
+
+from html import unescape
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.serving.documents import Html, Sentence
+from weft.serving.html import Running, parsed, placed
+from weft.text.sentences import split_sentences
+from weft.translator import Translation
+
+
+def capitals(html: str, order: list[int] | None = None) -> str:
+    """Translated word for word; in another order, if one is given."""
+    document = Html(html)
+    texts = []
+    for text in document.texts:
+        sentences, start = [], 0
+        for piece, space in split_sentences(text):
+            words = piece.split()
+            at = order or list(range(len(words)))
+            made = " ".join(words[i].upper() for i in at)
+            one = Sentence((piece, space), start)
+            if words:
+                looks = [[[float(i == s) for s in range(len(words))] for i in at]]
+                one = Sentence((piece, space), start, [Translation(made, 0.0, (), (), (), True)], looks)
+            sentences.append(one)
+            start += len(piece) + len(space)
+        texts.append(sentences)
+    return document.written(texts, 0)
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("one two", "ONE TWO"),
+        ("<p>one</p>\n<p>two</p>", "<p>ONE</p>\n<p>TWO</p>"),
+        ('<A HREF="x?a=1&amp;b=2" >one</A >', '<A HREF="x?a=1&amp;b=2" >ONE</A >'),
+        ("one <b>two</b> three.", "ONE <b>TWO</b> THREE."),
+        ("one <b><i>two</i> three</b>.", "ONE <b><i>TWO</i> THREE</b>."),
+        ("<b>One.</b> <i>Two.</i>", "<b>ONE.</b> <i>TWO.</i>"),
+        ("One <b>two. Three</b> four.", "ONE <b>TWO. THREE</b> FOUR."),
+        ("a &lt; b &amp; c", "A &lt; B &amp; C"),
+        ("one<br>two<br/>three", "ONE<br>TWO<br/>THREE"),
+        ("<!-- one --><!DOCTYPE html>one", "<!-- one --><!DOCTYPE html>ONE"),
+        ("one <!-- x --> two", "ONE <!-- x -->TWO"),
+        ("<script>if (a < b) c()</script>one", "<script>if (a < b) c()</script>ONE"),
+        ("<style>p > a {}</style >one", "<style>p > a {}</style >ONE"),
+        ("one <code>two</code> three", "ONE <code>two</code> THREE"),
+        ('<p translate="no">one <b>two</b></p>three', '<p translate="no">one <b>two</b></p>THREE'),
+        (
+            "<div translate=NO>one <p translate=yes>two</p> three</div>",
+            "<div translate=NO>one <p translate=yes>TWO</p> three</div>",
+        ),
+        ("one <span translate=no>two</span> three", "ONE <span translate=no>two</span> THREE"),
+        ("<img alt='one' title=two>three", "<img alt='one' title=two>THREE"),
+        ("one </b> two", "ONE </b>TWO"),
+        ("<b>one <i>two</b> three</i>", "<b>ONE <i>TWO</b> THREE</i>"),
+        ("  one  ", "  ONE  "),
+        ("one <", "ONE &lt;"),
+        ("", ""),
+    ],
+)
+def test_text_is_translated_and_tags_stay(html: str, expected: str) -> None:
+    assert capitals(html) == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "order", "expected"),
+    [
+        ("<b>yesterday</b> he came", [1, 2, 0], "HE CAME <b>YESTERDAY</b>"),
+        ("click <a href=x>here</a> now", [2, 0, 1], "NOW CLICK <a href=x>HERE</a>"),
+        ("<i>a</i> <b>c d</b> e", [1, 0, 2, 3], "<b>C</b> <i>A</i> D E"),  # c … d lies around a: the later begins
+        ("he saw <a>her</a>, now", [2, 0, 1, 3], "<a>HER</a>, HE SAW NOW"),  # the comma was not in the link
+    ],
+)
+def test_an_element_goes_where_its_words_go(html: str, order: list[int], expected: str) -> None:
+    assert capitals(html, order) == expected
+
+
+def test_an_element_of_which_nothing_became_a_word_holds_the_word_that_looks_at_it_most() -> None:
+    running = parsed("go <a>there</a>")[0]
+    assert isinstance(running, Running)
+    made = placed("go there", 0, running.within(0, 8), "KOMM HER", [[0.9, 0.1], [0.6, 0.4]])
+    assert made == "KOMM <a>HER</a>"
+
+
+TAGS = [
+    "<b>",
+    "</b>",
+    "<a href='x'>",
+    "</a>",
+    "<p>",
+    "</p>",
+    "<br>",
+    "<!-- c -->",
+    "<i translate=no>",
+    "</i>",
+    "<code>",
+]
+TAGS += [
+    "</code>",
+    "<script>",
+    "</script>",
+    "&amp;",
+    "&#65;",
+    "&nope;",
+    "<",
+    "<?x>",
+    "<![CDATA[",
+    "</",
+    "\n",
+    " ",
+    "Go. ",
+]
+
+
+@given(st.lists(st.sampled_from(TAGS) | st.text(st.characters(codec="utf-8"), max_size=6)).map("".join))
+def test_nothing_is_lost_whatever_comes(html: str) -> None:
+    parts = parsed(html)
+    assert "".join(part if isinstance(part, str) else part.raw for part in parts) == html
+    for part in parts:
+        if isinstance(part, Running):
+            for tag in part.tags:
+                assert tag.raw in part.raw
+                assert tag.raw in capitals(html)
+
+
+@given(st.lists(st.sampled_from(["<b>", "</b>", "<i>", "</i>", "one ", "two ", "End. "])).map("".join))
+def test_every_tag_comes_out_once(html: str) -> None:
+    made = capitals(html)
+    for tag in ("<b>", "</b>", "<i>", "</i>"):
+        assert made.count(tag) == html.count(tag)
+    plain = made
+    for tag in ("<b>", "</b>", "<i>", "</i>"):
+        plain, html = plain.replace(tag, ""), html.replace(tag, "")
+    assert unescape(plain).split() == html.upper().split()
