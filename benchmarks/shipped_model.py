@@ -18,7 +18,7 @@ from weft.plans.presets import plan
 from weft.text.reading import read_pairs
 from weft.training.observers import Bar
 from weft.training.run import begin, trainer
-from weft.translator import Translator
+from weft.translator import Translator, note_aligner
 
 
 def ship(run: Folder, to: Path) -> Folder:
@@ -44,6 +44,7 @@ def main() -> None:
         folder = begin(recipe, train, valid, given.out, ("en", "de"))
         job = trainer(folder, [Bar(recipe.training.steps)])
         job.train()
+        note_aligner(folder)
     translator = Translator([ship(Folder.find(given.out), given.out / "shipped")])
     for name, pairs in (("dev", valid), ("test", test)):
         print(name, json.dumps(report(translator, list(pairs), Beam()).plain()), flush=True)

@@ -1,7 +1,7 @@
 """A trained model at work: text in, text out. The command line, the service and Python all use this one."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import islice
 
@@ -13,6 +13,7 @@ from weft.evaluation.perplexity import token_loss
 from weft.folder import Folder
 from weft.models.sequence_to_sequence import START, SequenceToSequence
 from weft.text.batches import filled
+from weft.text.corpus import Corpus
 from weft.text.sentences import Piece, split_long, split_sentences
 from weft.text.tokeniser import Tokeniser
 from weft.viewing.alignment import Aligner, Seen, choose, known_or_usual, words
@@ -21,6 +22,7 @@ from weft.viewing.heads import Head, Without
 from weft.viewing.search import SearchTree, search_tree
 
 AT_A_TIME = 1024  # texts that are sorted by length and translated together
+ALIGNED = 200  # pairs that a head is chosen on
 
 
 @dataclass(frozen=True)
@@ -200,6 +202,15 @@ class Translator:
     def heads(self) -> dict[str, tuple[int, int]]:
         """How many layers and heads the (first) model has, of each kind of attention."""
         return heads_of(self.models[0])
+
+
+def note_aligner(folder: Folder) -> None:
+    """Find out, on pairs that a run was validated on, which head aligns words best, and note it in its folder."""
+    translator = Translator([folder])
+    decode = translator.tokeniser.decode
+    valid = islice(Corpus(folder.path / "tokens" / "valid"), ALIGNED)
+    chosen = translator.choose_aligner([(decode(source.tolist()), decode(target.tolist())) for source, target in valid])
+    folder.note(aligner=asdict(chosen))
 
 
 def _longest_source(folder: Folder, model: SequenceToSequence) -> int:

@@ -48,6 +48,7 @@ def train(
     from weft.training.run import begin, check_beginning, resumed, trainer
     from weft.training.united import Replicated, Sharded
     from weft.training.workers import hire, join
+    from weft.translator import note_aligner
 
     chosen = find_plan(_only(plan or [], [*(train or []), *(valid or [])])).with_settings(settings or [])
     if resume and (train or valid or start_from or languages or columns):
@@ -83,6 +84,8 @@ def train(
             job.resume()
             console.print(f"going on from step {job.progress.step}")
         scores = job.train()
+        if team.is_first:
+            note_aligner(folder)
         console.print(
             f"{out}/model.safetensors: validation loss {scores['loss']:.3f}, perplexity {scores['perplexity']:.2f}, "
             f"BLEU {scores['bleu']:.1f} (greedy)"

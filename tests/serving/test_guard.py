@@ -1,0 +1,111 @@
+"""Limits of size and time, clients that hang up, and answers that give nothing away."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+from starlette.types import Message
+
+from weft.serving.app import create_app
+from weft.serving.queue import Full
+from weft.serving.service import Service, Settings
+from weft.translator import Translator
+
+
+def test_a_body_that_is_too_large(toy: Translator) -> None:
+    with TestClient(create_app(toy, Settings(body=1000))) as client:
+        answer = client.post("/api/translate", json={"text": "x" * 5000})
+        assert (answer.status_code, answer.json()) == (413, {"error": "the body has more than 1,000 bytes."})
+        assert client.post("/api/translate", json={"text": "red"}).status_code == 200
+
+
+def test_time_ends(toy: Translator) -> None:
+    app = create_app(toy, Settings(timeout=0.3))
+    with TestClient(app) as client:
+        app.state.service.queue.run = lambda function: asyncio.sleep(60)
+        start = time.monotonic()
+        answer = client.post("/api/attention", json={"text": "red"})
+        assert time.monotonic() - start < 30
+        assert answer.status_code == 504
+        assert answer.json()["error"].startswith("there was no answer within 0.3 seconds")
+        assert 'weft_requests_total{route="/api/attention",status="504"} 1' in client.get("/metrics").text
+
+
+def test_a_full_queue_is_told_with_the_time_to_come_again(toy: Translator) -> None:
+    app = create_app(toy)
+    with TestClient(app) as client:
+
+        async def full(*given: Any) -> None:
+            raise Full(7)
+
+        app.state.service.queue.search = full
+        answer = client.post("/translate", json={"q": "red", "source": "en", "target": "de"})
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "7")
+        assert answer.json() == {"error": "too many requests are waiting; come again in 7 seconds."}
+
+
+def test_a_failure_gives_nothing_away(toy: Translator) -> None:
+    app = create_app(toy)
+    with TestClient(app, raise_server_exceptions=False) as client:
+
+        async def broken(*given: Any) -> None:
+            raise RuntimeError("/home/someone/secret.py")
+
+        app.state.service.queue.search = broken
+        answer = client.post("/translate", json={"q": "red", "source": "en", "target": "de"})
+        assert answer.status_code == 500
+        assert answer.json() == {"error": "something went wrong here; the server's log says what."}
+        assert 'status="500"' in client.get("/metrics").text
+
+
+def test_no_path_in_what_is_told_of_the_model(client: TestClient, toy: Translator) -> None:
+    path = str(toy.folders[0].path.parent)
+    for told in ("/api/model", "/openapi.json", "/metrics", "/frontend/settings", "/nothing"):
+        assert path not in client.get(told).text
+
+
+def test_whoever_hangs_up_frees_the_place(toy: Translator) -> None:
+    """As the server tells it: a request, and then a disconnect while it is being computed."""
+    app = create_app(toy)
+    service: Service = app.state.service
+    started, ended = asyncio.Event(), asyncio.Event()
+
+    async def forever(*given: Any) -> None:
+        started.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+
+    async def run() -> list[Message]:
+        service.queue.run = forever  # type: ignore[method-assign]
+        first = True
+        sent: list[Message] = []
+
+        async def receive() -> Message:
+            nonlocal first
+            if first:
+                first = False
+                return {"type": "http.request", "body": b'{"text": "red"}', "more_body": False}
+            await started.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        headers = [(b"content-type", b"application/json")]
+        scope = {"type": "http", "method": "POST", "path": "/api/attention", "headers": headers, "query_string": b""}
+        await asyncio.wait_for(app(scope, receive, send), 10)
+        return sent
+
+    assert asyncio.run(run()) == []
+    assert ended.is_set()
+    assert service.metrics.requests["/api/attention", 499] == 1
+
+
+@pytest.mark.parametrize(("method", "path", "status"), [("GET", "/nothing", 404), ("DELETE", "/translate", 405)])
+def test_every_error_has_one_shape(client: TestClient, method: str, path: str, status: int) -> None:
+    answer = client.request(method, path)
+    assert (answer.status_code, list(answer.json())) == (status, ["error"])

@@ -1,0 +1,144 @@
+"""LibreTranslate's API: every way to ask, its answers, and what is refused."""
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from weft.serving.app import create_app
+from weft.serving.service import Settings
+from weft.translator import Translator
+
+ASKED = {"q": "red cat", "source": "en", "target": "de"}
+
+
+def asked(client: TestClient, path: str = "/translate", **fields: Any) -> Any:
+    answer = client.post(path, json={**ASKED, **fields})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def refused(client: TestClient, status: int = 400, **fields: Any) -> str:
+    answer = client.post("/translate", json={**ASKED, **fields})
+    assert answer.status_code == status
+    assert list(answer.json()) == ["error"]
+    return str(answer.json()["error"])
+
+
+def test_every_way_to_ask_has_the_same_answer(client: TestClient, toy: Translator) -> None:
+    expected = {"translatedText": toy.translate(["red cat"])[0]}
+    for answer in (
+        client.post("/translate", json=ASKED),
+        client.post("/translate", data=ASKED),
+        client.post("/translate", files={name: (None, value) for name, value in ASKED.items()}),
+        client.post("/translate", params=ASKED),
+        client.post("/translate", params={"q": "red cat"}, data={"source": "en", "target": "de"}),
+    ):
+        assert (answer.status_code, answer.json()) == (200, expected)
+
+
+def test_a_list_of_texts(client: TestClient, toy: Translator) -> None:
+    texts = ["red cat", "", "one two. Blue dog!"]
+    red, one, blue = toy.translate(["red cat", "one two.", "Blue dog!"])
+    assert asked(client, q=texts) == {"translatedText": [red, "", f"{one} {blue}"]}
+    assert client.post("/translate", data={**ASKED, "q": ["red cat", "red cat"]}).json()["translatedText"] == [red, red]
+
+
+def test_white_space_is_kept(client: TestClient, toy: Translator) -> None:
+    one, two = toy.translate(["One cat.", "Two dogs."])
+    assert asked(client, q=" One cat. \n\n Two dogs.\n")["translatedText"] == f" {one} \n\n {two}\n"
+
+
+def test_alternatives(client: TestClient, toy: Translator) -> None:
+    found = asked(client, alternatives=2)
+    assert len({found["translatedText"], *found["alternatives"]}) == 3
+    many = asked(client, q=["red cat", "blue"], alternatives=2)
+    assert many["alternatives"][0] == found["alternatives"]
+    assert [len(some) for some in many["alternatives"]] == [2, 2]
+
+
+def test_html(client: TestClient, toy: Translator) -> None:
+    red = toy.translate(["red cat"])[0]
+    made = asked(client, q='<p class="red cat">red cat</p><script>red cat</script>', format="html")["translatedText"]
+    assert made == f'<p class="red cat">{red}</p><script>red cat</script>'
+
+
+def test_a_text_in_the_target_language_stays_as_it_is(client: TestClient) -> None:
+    assert asked(client, source="de", q=" Rote  Katze ") == {"translatedText": " Rote  Katze "}
+    assert asked(client, source="en-US", target="de_AT")["translatedText"]
+
+
+def test_auto_says_what_it_found(client: TestClient) -> None:
+    found = asked(client, source="auto")["detectedLanguage"]
+    assert found["language"] in ("en", "de")
+    assert 50 <= found["confidence"] <= 100
+    assert len(asked(client, source="auto", q=["red", "cat"])["detectedLanguage"]) == 2
+
+
+def test_the_shipped_model_knows_its_two_languages(shipped: Translator) -> None:
+    with TestClient(create_app(shipped)) as client:
+        for language, text in (
+            ("en", "The weather was so bad that we stayed at home."),
+            ("de", "Das Wetter war so schlecht, dass wir zu Hause geblieben sind."),
+        ):
+            likelier, other = client.post("/detect", data={"q": text}).json()
+            assert (likelier["language"], other["language"]) == (language, "de" if language == "en" else "en")
+            assert likelier["confidence"] > 90
+            assert likelier["confidence"] + other["confidence"] == pytest.approx(100)
+
+
+def test_what_there_is(client: TestClient) -> None:
+    english, german = client.get("/languages").json()
+    assert english == {"code": "en", "name": "English", "targets": ["en", "de"]}
+    assert german["code"] == "de"
+    assert client.get("/health").json() == {"status": "ok"}
+    told = client.get("/frontend/settings").json()
+    assert told["charLimit"] == 20_000
+    assert told["keyRequired"] is False
+    assert told["language"]["target"] == {"code": "de", "name": "German"}
+
+
+def test_what_is_refused_is_told(client: TestClient) -> None:
+    assert client.post("/translate").json() == {"error": "q is missing. source is missing. target is missing."}
+    assert refused(client, q="") == refused(client, q=3) == refused(client, q=["a", 3])
+    assert refused(client, q=[]) == "q is a text or a list of texts, and not empty."
+    assert refused(client, target="fr") == "there is no language 'fr'. Known: de, en."
+    assert refused(client, source="de", target="en") == "this model translates from en to de, and not to en."
+    assert refused(client, source="auto", target="en") == "this model translates from en to de, and not to en."
+    assert refused(client, format="pdf") == "format should be 'text' or 'html'."
+    assert "alternatives should be" in refused(client, alternatives=1000)
+    assert "20,001 characters are too many" in refused(client, q="x" * 20_001)
+    assert "201 texts are too many" in refused(client, q=["x"] * 201)
+    assert "a word of 20000 characters" in refused(client, q="x" * 20_000)
+
+
+@pytest.mark.parametrize("body", ['{"q": "a"', "[1]", "", '{"q": "\\ud800", "source": "en", "target": "de"}', "\xff"])
+def test_bad_json_is_refused(client: TestClient, body: str) -> None:
+    answer = client.post("/translate", content=body.encode("latin-1"), headers={"content-type": "application/json"})
+    assert answer.status_code == 400
+    assert list(answer.json()) == ["error"]
+
+
+def test_a_key(toy: Translator) -> None:
+    with TestClient(create_app(toy, Settings(api_key="geheim"))) as client:
+        assert refused(client, 403) == "this service asks for an API key."
+        assert refused(client, 403, api_key="geheim!") == "the API key is wrong."
+        assert asked(client, api_key="geheim")
+        header = {"Authorization": "Bearer geheim"}
+        assert client.post("/translate", json=ASKED, headers=header).status_code == 200
+        assert client.post("/detect", data={"q": "red"}).status_code == 403
+        for method, path in (("POST", "/api/translate"), ("GET", "/api/model"), ("GET", "/metrics")):
+            body = {"text": "red"} if method == "POST" else None
+            assert client.request(method, path, json=body).status_code == 403
+            assert client.request(method, path, json=body, headers=header).status_code == 200
+        assert client.get("/health").status_code == client.get("/languages").status_code == 200
+        assert client.get("/frontend/settings").json()["keyRequired"] is True
+
+
+def test_other_origins_only_where_asked_for(client: TestClient, toy: Translator) -> None:
+    header = {"Origin": "https://example.org"}
+    assert "access-control-allow-origin" not in client.get("/languages", headers=header).headers
+    with TestClient(create_app(toy, Settings(cors=("https://example.org",)))) as open_to_one:
+        assert open_to_one.get("/languages", headers=header).headers["access-control-allow-origin"] == header["Origin"]
+        other = open_to_one.get("/languages", headers={"Origin": "https://other.org"})
+        assert "access-control-allow-origin" not in other.headers

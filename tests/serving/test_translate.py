@@ -1,0 +1,102 @@
+"""POST /api/translate: everything the search knows."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from weft.decoding import Beam
+from weft.serving.app import create_app
+from weft.serving.translate import Term, occurring
+from weft.translator import Translator
+
+
+@pytest.fixture(scope="module")
+def german(shipped: Translator) -> Iterator[TestClient]:
+    with TestClient(create_app(shipped)) as client:
+        yield client
+
+
+def asked(client: TestClient, text: str, **fields: Any) -> Any:
+    answer = client.post("/api/translate", json={"text": text, **fields})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def refused(client: TestClient, **body: Any) -> str:
+    answer = client.post("/api/translate", json=body)
+    assert answer.status_code == 400
+    return str(answer.json()["error"])
+
+
+def test_the_n_best_with_all_that_is_known(client: TestClient, toy: Translator) -> None:
+    told = asked(client, "red cat", beam=3, nbest=2)
+    found = next(toy.search(["red cat"], Beam(3)))[:2]
+    assert told["translation"] == found[0].text
+    assert [one["text"] for one in told["translations"]] == [one.text for one in found]
+    for one, expected in zip(told["translations"], found):
+        assert one["tokens"] == list(expected.tokens)
+        assert one["score"] == pytest.approx(expected.score, abs=1e-4)
+        assert one["log_probs"] == pytest.approx(expected.log_probs, abs=1e-4)
+    assert told["alignment"] is None
+    assert told["glossary"] == {"kept": [], "failed": []}
+
+
+def test_an_empty_text_has_an_empty_translation(client: TestClient) -> None:
+    told = asked(client, " \n", alignment=True)
+    assert (told["translation"], told["alignment"]) == ("", "")
+
+
+def test_alignment_counts_the_words_of_the_whole_text(german: TestClient) -> None:
+    told = asked(german, "My brother sleeps.  The cat is black.", alignment=True)
+    assert told["translation"] == "Mein Bruder schläft.  Die Katze ist schwarz."
+    assert told["alignment"] == "0-0 1-1 2-2 3-3 4-4 5-5 6-6"
+
+
+def test_a_glossary_is_kept_wherever_its_term_occurs(german: TestClient) -> None:
+    term = {"source": "weather", "target": "Witterung"}
+    unused = {"source": "dog", "target": "Köter"}
+    text = "Weather is important. The cat sleeps. The weather was bad."
+    told = asked(german, text, glossary=[term, unused], nbest=2)
+    first, second, third = told["translation"].split(". ")
+    assert "Witterung" in first
+    assert "Witterung" in third
+    assert second == "Die Katze schläft"
+    assert told["glossary"] == {"kept": [term], "failed": []}
+
+
+def test_a_term_that_cannot_come_is_told(client: TestClient) -> None:
+    """Two source tokens allow 2 · 2 + 20 target tokens, and this term has more."""
+    term = {"source": "cat", "target": " ".join("zyxwvutsrq" for _ in range(12))}
+    assert asked(client, "cat", glossary=[term])["glossary"] == {"kept": [], "failed": [term]}
+
+
+def test_where_terms_occur() -> None:
+    cat, black_cat, city = (Term(source=s, target="x") for s in ("cat", "black cat", "C++"))
+    assert list(occurring([cat, black_cat], "A Black Cat saw a cat, concatenated.")) == [black_cat, cat]
+    assert list(occurring([city], "I like c++.")) == [city]
+    assert list(occurring([], "cat")) == []
+
+
+def test_heads_that_are_off_change_the_scores(client: TestClient) -> None:
+    whole = asked(client, "red cat")
+    off = [{"kind": "cross", "layer": layer, "head": head} for layer in (1, 2) for head in (1, 2)]
+    assert asked(client, "red cat", off=off)["translations"][0]["score"] != whole["translations"][0]["score"]
+    assert refused(client, text="red", off=[{"kind": "cross", "layer": 3, "head": 1}]) == (
+        "there is no layer 3: this model has layers 1 to 2."
+    )
+
+
+def test_what_is_refused_is_told(client: TestClient) -> None:
+    assert refused(client) == "text is missing."
+    assert refused(client, txt="red").startswith("text is missing. there is no field 'txt'. Did you mean 'text'?")
+    assert refused(client, text="red", glossary=[{"source": "a", "target": "b", "x": 1}]) == (
+        "there is no field 'glossary[0].x'."
+    )
+    assert refused(client, text="red", nbest=6) == "nbest 6 needs a beam of 6 or more, not 5."
+    assert "beam should be" in refused(client, text="red", beam=0)
+    assert "20,001 characters are too many" in refused(client, text="x" * 20_001)
+    for body in (b"{", b'{"text": "\\ud800"}', b"", b"3"):
+        answer = client.post("/api/translate", content=body, headers={"content-type": "application/json"})
+        assert (answer.status_code, list(answer.json())) == (400, ["error"])
