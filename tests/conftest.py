@@ -6,7 +6,7 @@ import pytest
 import torch
 
 THREADS = 1 if "PYTEST_XDIST_WORKER" in os.environ else 2
-TINY = {"parts", "models", "plans", "contracts"}  # sizes at which a second thread only waits for the first
+TINY = {"parts", "models", "plans", "contracts", "serving"}  # sizes at which a second thread only waits for the first
 
 
 @pytest.fixture(autouse=True)

@@ -6,13 +6,21 @@ import math
 import pytest
 from torch import Tensor
 
-from tests.decoding.fakes import FOREVER, TRAP, A, B, C, Table, TableModel, one_table, sources
+from tests.decoding.fakes import FOREVER, TRAP, VOCABULARY, A, B, C, Table, TableModel, one_table, sources
 from weft.decoding import Beam, Constrained, Hypothesis
 from weft.models.sequence_to_sequence import END, START
 from weft.parts.call import Memory, Watch
 
 # a, b or c at each step, whatever came before; a is likeliest and c is rare.
 FREE: Table = {last: {A: 0.5, B: 0.2, C: 0.05, END: 0.25} for last in (START, A, B, C)}
+
+
+class Fresh(TableModel):
+    """Counts its steps anew for every sentence."""
+
+    def encode(self, source: Tensor, watch: Watch | None = None) -> Memory:
+        self.rows.clear()
+        return super().encode(source, watch)
 
 
 def best(phrases: tuple[tuple[int, ...], ...], table: Table = FREE, **options: object) -> Hypothesis:
@@ -60,16 +68,9 @@ def test_no_word_goes_on_after_a_phrase() -> None:
 
 def test_what_cannot_come_is_answered_as_without_it() -> None:
     """The table never says b: no translation holds it."""
-    found = Constrained(((B,),), width=2)([one_table(FOREVER, limit=6)], sources(3))[0]  # type: ignore[list-item]
+    model = Fresh(dict.fromkeys(range(VOCABULARY), FOREVER), limit=6)
+    found = Constrained(((B,),), width=2)([model], sources(3))[0]  # type: ignore[list-item]
     assert [one.ids for one in found] == [one.ids for one in Beam(2)([one_table(FOREVER, limit=6)], sources(3))[0]]  # type: ignore[list-item]
-
-
-class Fresh(TableModel):
-    """Counts its steps anew for every sentence."""
-
-    def encode(self, source: Tensor, watch: Watch | None = None) -> Memory:
-        self.rows.clear()
-        return super().encode(source, watch)
 
 
 def test_of_a_batch_each_sentence_has_its_own_answer() -> None:

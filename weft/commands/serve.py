@@ -35,7 +35,7 @@ def serve(
 
     weft serve en-de
 
-    It speaks LibreTranslate's API, so that its clients work unchanged; /docs shows all there is.
+    It speaks LibreTranslate's API, so that its clients work unchanged; /openapi.json describes all there is.
     """
     from importlib.util import find_spec
 
@@ -52,7 +52,7 @@ def serve(
     from weft.translator import load
 
     settings = Settings(
-        api_key=api_key,
+        api_key=api_key or None,
         cors=tuple(cors or ()),
         beam=beam,
         length_penalty=length_penalty,

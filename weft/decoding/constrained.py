@@ -2,7 +2,8 @@
 
 Hypotheses are compared with their like only: there is a beam for each number of tokens of the phrases that are still to
 be written, because to begin a phrase is always a less likely thing to do than not to (grid beam search,
-arXiv:1704.07138). A hypothesis may end when it has written all of them.
+arXiv:1704.07138). A hypothesis may end when it has written all of them, and the search ends when nothing that goes on
+is as likely as what was found.
 """
 
 import math
@@ -89,17 +90,19 @@ class Constrained:
         run = DecoderRun(models, source, watch)
         beams = [_Candidate(0, START, 0.0, 0.0, _Progress(self.phrases))]
         trail: list[list[_Candidate]] = []
-        found: list[Hypothesis] = []
-        while beams and len(found) < self.width and run.step < limit:
+        found: list[tuple[float, Hypothesis]] = []
+        best = -math.inf  # log P of what was found; whatever goes on only becomes less likely
+        while run.step < limit and max((one.total for one in beams), default=-math.inf) > best:
             tokens = torch.tensor([one.token for one in beams], device=source.device)
-            best = self._best(self._candidates(run.log_probs(tokens), beams))
+            candidates = list(self._candidates(run.log_probs(tokens), beams))
             trail.append(beams)
-            found += [_followed(trail, one, self.length_penalty) for one in best if one.token == END]
-            beams = [one for one in best if one.token != END]
+            found += [(one.total, _followed(trail, one, self.length_penalty)) for one in candidates if one.token == END]
+            best = max((total for total, _ in found), default=-math.inf)
+            beams = self._likeliest(one for one in candidates if one.token != END)
             run.select(torch.tensor([one.row for one in beams], device=source.device, dtype=torch.long))
         if not found:
             return Beam(self.width, self.length_penalty)(models, source, watch)[0]
-        return sorted(found, key=lambda one: -sum(one.log_probs))[: self.width]
+        return [one for _, one in sorted(found, key=lambda one: -one[0])[: self.width]]
 
     def _candidates(self, log_probs: Tensor, beams: list[_Candidate]) -> Iterator[_Candidate]:
         """Of each hypothesis: its likeliest tokens, and those that bring a phrase on. (R, V) → candidates."""
@@ -112,7 +115,7 @@ class Constrained:
                 if log_prob > -math.inf and not is_early and not (one.progress.closing and token in self.inner):
                     yield _Candidate(row, token, log_prob, one.total + log_prob, one.progress.after(token))
 
-    def _best(self, candidates: Iterable[_Candidate]) -> list[_Candidate]:
+    def _likeliest(self, candidates: Iterable[_Candidate]) -> list[_Candidate]:
         """Those that stay: in each beam, by what is left to be written, the likeliest."""
         beams: dict[int, list[_Candidate]] = {}
         for one in sorted(candidates, key=lambda one: -one.total):

@@ -40,7 +40,8 @@ def create_app(translator: Translator, settings: Settings | None = None, languag
         yield
         queue.close()
 
-    app = FastAPI(title=f"weft: {service.name}", version=__version__, lifespan=lifespan, redoc_url=None)
+    # No /docs: FastAPI's loads scripts from another host.
+    app = FastAPI(title=f"weft: {service.name}", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.service = service
     answers.install(app)
     app.include_router(libretranslate.router)

@@ -9,6 +9,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
@@ -68,7 +69,8 @@ class _Job:
                 self.future.set_exception(error) if error else self.future.set_result(result)
 
         self.gone = True
-        self.future.get_loop().call_soon_threadsafe(tell)
+        with suppress(RuntimeError):  # the loop has ended, and whoever waited with it
+            self.future.get_loop().call_soon_threadsafe(tell)
 
 
 class Queue:
@@ -105,7 +107,8 @@ class Queue:
 
     async def run(self, function: Callable[[], Result]) -> Result:
         """What a function returns, called in the thread that computes, when its turn has come."""
-        return cast(Result, await self._join(_Job(asyncio.get_running_loop().create_future(), function=function)))
+        job = _Job(asyncio.get_running_loop().create_future(), function=function, since=0.0)  # it waits for no others
+        return cast(Result, await self._join(job))
 
     async def _join(self, job: _Job) -> Any:
         with self._changed:
@@ -161,23 +164,19 @@ class Queue:
         """Everything that was asked for, or the reason why not."""
         start = time.monotonic()
         try:
-            self._call(batch[0][0]) if batch and batch[0][0].search is None else self._search(batch)
+            if batch and batch[0][0].function:
+                batch[0][0].settle(batch[0][0].function())
+            elif batch:
+                self._search(batch)
         except _Gone:
             return
         except BaseException as error:
             for job, _ in batch:
                 job.settle(None, error)
-        done = sum(job.gone for job in {job for job, _ in batch})
-        if done:
+        if done := len({job for job, _ in batch if job.gone}):
             self.pace = 0.9 * self.pace + 0.1 * (time.monotonic() - start) / done
 
-    def _call(self, job: _Job) -> None:
-        assert job.function
-        job.settle(job.function())
-
     def _search(self, batch: list[tuple[_Job, int]]) -> None:
-        if not batch:
-            return
         search, is_short = batch[0][0].search, batch[0][0].is_short
         assert search
 
