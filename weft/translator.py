@@ -131,14 +131,16 @@ class Translator:
         return token_loss(self.models, list(zip(sources, targets)))
 
     @torch.inference_mode()
-    def attention(self, text: str, target: str | None = None, off: Iterable[Head] = ()) -> Attention:
-        """What the (first) model looks at while it reads a text and writes its translation, or the given one.
+    def attention(self, text: str, target: str | Sequence[int] | None = None, off: Iterable[Head] = ()) -> Attention:
+        """What the (first) model looks at while it reads a text and writes its translation, or the given one: a text,
+        or the `ids` of what was looked at before.
 
         Heads that are `off` say nothing, neither to the search nor to whoever looks: `off=[Head("cross", 2, 1)]`.
         """
         model, source, silent = self.models[0], filled([self._whole(text)]).to(self.device), self.existing(off)
-        search = Without(Beam(), silent)
-        ids = list(search(self.models, source)[0][0].ids) if target is None else self._whole(target)
+        if target is None:
+            target = Without(Beam(), silent)(self.models, source)[0][0].ids
+        ids = self._whole(target) if isinstance(target, str) else list(target)
         recorder = Recorder(silent)
         memory = model.encode(source, recorder)
         hidden = model.decode(filled([[START, *ids[:-1]]]).to(self.device), memory, watch=recorder)  # (1, T, D)
@@ -151,6 +153,7 @@ class Translator:
             self.tokeniser.decode(ids),
             log_probs.tolist(),
             **recorder.maps(),
+            ids=tuple(ids),
             off=silent,
             seen=recorder.seen,
         )

@@ -85,14 +85,14 @@ def test_heads_switched_off(client: TestClient, toy: weft.Translator) -> None:
     assert told["whole"]["translation"] == whole.translation
     assert told["without"]["translation"] == without.translation
     assert told["without"]["score"] == pytest.approx(without.score, abs=1e-4)
-    assert told["after"]["score"] == pytest.approx(toy.attention(TEXT, whole.translation, heads).score, abs=1e-4)
+    assert told["after"]["score"] == pytest.approx(toy.attention(TEXT, whole.ids, heads).score, abs=1e-4)
     assert asked(client, "off")["whole"] == asked(client, "off")["without"]
 
 
 def test_what_each_head_is_worth(client: TestClient, toy: weft.Translator) -> None:
     falls = asked(client, "importance")["falls"]
-    target = toy.attention(TEXT).translation
-    lost = toy.attention(TEXT, target).score - toy.attention(TEXT, target, [Head("encoder", 2, 1)]).score
+    whole = toy.attention(TEXT)
+    lost = whole.score - toy.attention(TEXT, whole.ids, [Head("encoder", 2, 1)]).score
     assert falls["encoder"][1][0] == pytest.approx(lost, abs=1e-4)
     assert {kind: torch.tensor(maps).shape for kind, maps in falls.items()} == dict.fromkeys(KINDS, (2, 2))
 

@@ -88,6 +88,12 @@ def test_the_output_of_a_head_is_what_the_model_goes_on_with(toy: weft.Translato
     assert toy.tokeniser.encode("red cat")[-1] == END
 
 
+def test_the_ids_of_what_was_seen_show_it_again(toy: weft.Translator, seen: Attention) -> None:
+    again = toy.attention(seen.text, seen.ids)
+    assert (again.target, again.log_probs) == (seen.target, seen.log_probs)
+    assert torch.equal(again.cross, seen.cross)
+
+
 def test_mistakes_are_told(seen: Attention) -> None:
     with pytest.raises(weft.WeftError, match="no token 99"):
         seen.numbers("cross", 1, 1, 99)

@@ -75,14 +75,17 @@ class Text(BaseModel):
     text: str
 
 
+Target = str | tuple[int, ...] | None  # a translation to look at, or its ids; None: the model's own
+
+
 class Memory:
     """The last few sentences that were looked at."""
 
     def __init__(self, translator: Translator):
         self.translator = translator
-        self.seen: OrderedDict[tuple[str, str | None, tuple[Head, ...]], Attention] = OrderedDict()
+        self.seen: OrderedDict[tuple[str, Target, tuple[Head, ...]], Attention] = OrderedDict()
 
-    def attention(self, text: str, target: str | None, off: tuple[Head, ...]) -> Attention:
+    def attention(self, text: str, target: Target, off: tuple[Head, ...]) -> Attention:
         key = (text, target, off)
         if key not in self.seen:
             self.seen[key] = self.translator.attention(*key)
@@ -100,9 +103,9 @@ def _look(request: Request, service: Served) -> Look:
     if not hasattr(state, "memory"):
         state.memory = Memory(service.translator)
 
-    async def look(text: str, target: str | None = None, off: list[Head] | None = None) -> Attention:
+    async def look(text: str, target: Target = None, off: list[Head] | None = None) -> Attention:
         """In the thread that computes."""
-        service.check_size([text, target or ""])
+        service.check_size([text, target if isinstance(target, str) else ""])
         return await service.queue.run(lambda: state.memory.attention(text, target, tuple(off or ())))
 
     return look
@@ -174,22 +177,21 @@ async def head(asked: OneHead, look: Looking) -> dict[str, Any]:
 @router.post("/off")
 async def off(asked: Sentence, look: Looking) -> dict[str, Any]:
     """What becomes of a translation without some heads: `whole` with all of them, `without` as the model then writes,
-    and how the whole model's translation is rated `before` and `after`."""
+    and how it then rates the first translation: `after`."""
     whole = await look(asked.text, asked.target)
     without = await look(asked.text, asked.target, asked.off)
-    before = await look(asked.text, whole.translation)
-    after = await look(asked.text, whole.translation, asked.off)
-    return {"whole": _pair(whole), "without": _pair(without), "before": _pair(before), "after": _pair(after)}
+    after = await look(asked.text, whole.ids, asked.off)
+    return {"whole": _pair(whole), "without": _pair(without), "after": _pair(after)}
 
 
 @router.post("/importance")
 async def importance(asked: Sentence, look: Looking, service: Served) -> dict[str, Any]:
     """For each head alone: by how much the mean log-probability of the translation falls when it is switched off."""
-    target = (await look(asked.text, asked.target)).translation
-    before = await look(asked.text, target, asked.off)
+    ids = (await look(asked.text, asked.target)).ids
+    before = await look(asked.text, ids, asked.off)
 
     def score_without(head: Head) -> float:
-        return service.translator.attention(asked.text, target, [*asked.off, head]).score
+        return service.translator.attention(asked.text, ids, [*asked.off, head]).score
 
     falls: dict[str, list[list[float]]] = {}
     for kind, (layers, heads) in service.translator.heads.items():
@@ -215,21 +217,22 @@ async def search(asked: Search, service: Served) -> dict[str, Any]:
 @router.post("/masks")
 async def look_at_masks(asked: Sentence, look: Looking, service: Served) -> dict[str, Any]:
     """Who may look at whom, where the sentence is read in one batch with a short one: kind → [sentence][query][key]."""
-    encode, readable = service.translator.tokeniser.encode, service.translator.tokeniser.readable
-    first, second = await look(asked.text, asked.target), await look(NEIGHBOUR)
-    sources = [encode(one.text) for one in (first, second)]
-    targets = [[START, *encode(one.translation)[:-1]] for one in (first, second)]
+    tokeniser = service.translator.tokeniser
+    both = await look(asked.text, asked.target), await look(NEIGHBOUR)
+    sources = [tokeniser.encode(one.text) for one in both]
+    targets = [[START, *one.ids[:-1]] for one in both]
     found = await service.queue.run(lambda: masks(service.translator.models[0], sources, targets))
     return {
-        "source": [readable(ids) for ids in sources],
-        "target": [readable(ids) for ids in targets],
+        "source": [tokeniser.readable(ids) for ids in sources],
+        "target": [tokeniser.readable(ids) for ids in targets],
         "masks": {kind: mask.int().tolist() for kind, mask in found.items()},
     }
 
 
 @router.post("/sentences")
-async def sentences(asked: Text) -> list[dict[str, str]]:
+async def sentences(asked: Text, service: Served) -> list[dict[str, str]]:
     """A text cut into sentences, each with the white space after it."""
+    service.check_size([asked.text])
     return [{"text": text, "space": space} for text, space in split_sentences(asked.text)]
 
 

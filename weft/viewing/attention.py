@@ -86,6 +86,7 @@ class Attention:
     encoder: Tensor  # source tokens looking at source tokens
     decoder: Tensor  # what was written so far: row t is the step that writes target token t
     cross: Tensor  # the step that writes target token t looking at source tokens
+    ids: tuple[int, ...] = ()  # of the target: what `Translator.attention` takes to look at the very same tokens
     off: tuple[Head, ...] = ()  # heads that were switched off
     seen: dict[tuple[str, str], Tensor] = field(default_factory=dict, repr=False)  # all a recorder saw
 

@@ -88,7 +88,7 @@ export function open(root, app) {
     const work = (at) => {
       const { key, dot, scaled, weight, visible } = rows[at];
       [...body.children].forEach((row, i) => row.classList.toggle("chosen", i === at));
-      const summands = query.slice(0, SUMMANDS).map((q, i) => `${signed(q)}·${signed(key[i])}`).join(" + ");
+      const summands = query.slice(0, SUMMANDS).map((q, i) => `(${signed(q)})(${signed(key[i])})`).join(" + ");
       worked.replaceChildren(
         h("b", {}, label(keys[at])),
         h("span", {}, `q·k = ${summands} + … = ${signed(dot)}`),

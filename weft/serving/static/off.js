@@ -67,7 +67,7 @@ export function open(root, app) {
     const mine = ++turn;
     const waiting = setTimeout(() => result.classList.add("loading"), 150);
     try {
-      const { whole, without, before, after } = await app.post("api/off", { ...bar.asked(), off: state.off });
+      const { whole, without, after } = await app.post("api/off", { ...bar.asked(), off: state.off });
       if (mine !== turn) return;
       bar.own(whole.translation);
       const many = state.off.length;
@@ -75,7 +75,7 @@ export function open(root, app) {
         line("With all heads", [whole.translation], whole.score, null),
         many ? line(`Without ${many} head${many > 1 ? "s" : ""}`, differing(without.translation, whole.translation), without.score, null)
           : line("Nothing is off", ["Click a head away, or the name of a layer."], null, null, "idle"),
-        many ? line("The first, without them", ["What the model now thinks of its first translation"], after.score, after.score - before.score, "idle") : "");
+        many ? line("The first, without them", ["What the model now thinks of its first translation"], after.score, after.score - whole.score, "idle") : "");
     } catch (error) {
       if (mine === turn) bar.fail(error);
     } finally {
