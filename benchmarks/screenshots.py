@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
+LARGEST = 150_000  # bytes of a picture
 TIRED = "The animal didn't cross the street because it was too tired."
 OFF = json.dumps([{"kind": "encoder", "layer": layer, "head": head} for layer, head in ((2, 1), (2, 3), (3, 1))])
 # name: view, settings, what to wait for, what to point at or click, what to picture (None: the window)
@@ -49,7 +50,10 @@ def main(address: str, out: Path) -> None:
             page.wait_for_timeout(2000)
             file = out / f"{name}.png"
             (page.locator(pictured) if pictured else page).screenshot(path=file)
-            Image.open(file).convert("RGB").save(file, optimize=True)
+            picture = Image.open(file).convert("RGB")
+            picture.save(file, optimize=True)
+            if file.stat().st_size > LARGEST:
+                picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(file, optimize=True)
             page.close()
         browser.close()
 
