@@ -67,6 +67,11 @@ def test_languages_that_are_not_there_are_none(folder: Folder, about: str | None
     assert folder.languages() is None
 
 
+def test_what_is_noted_stands_beside_what_was_there(folder: Folder) -> None:
+    folder.note(aligner={"layer": 1})
+    assert folder.about() == {"languages": list(folder.languages() or ()) or None, "aligner": {"layer": 1}}
+
+
 def test_a_model_comes_ready_to_be_used(folder: Folder) -> None:
     model = folder.model()
     assert not model.training

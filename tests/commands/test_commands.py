@@ -58,7 +58,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_verbs_are_fixed() -> None:
-    assert VERBS == ("demo", "train", "translate", "evaluate", "attend", "show", "export", "doctor")
+    assert VERBS == ("demo", "train", "translate", "evaluate", "attend", "serve", "show", "export", "doctor")
     said = weft("--help").stdout
     assert all(verb in said for verb in VERBS)
 
@@ -102,7 +102,9 @@ def test_train_translate_evaluate_attend(desk: Path) -> None:
     assert "--languages" not in done.stderr
     for name in ("plan.yaml", "tokeniser.json", "about.json", "model.safetensors", "metrics.jsonl", "curves.png"):
         assert (desk / "new" / name).is_file(), name
-    assert json.loads((desk / "new" / "about.json").read_text())["languages"] == ["en", "de"]
+    about = json.loads((desk / "new" / "about.json").read_text())
+    assert about["languages"] == ["en", "de"]
+    assert about["aligner"]["layer"] in (1, 2)
 
     done = weft("translate", "new", "test.en", cwd=desk)
     assert done.returncode == 0, done.stderr
@@ -258,6 +260,8 @@ MISTAKES = {
         ["train", "transformer-tiny", "--out", "run", "--resume", "--set", "seed=9"],
         "seed cannot be set anew when a run is resumed",
     ),
+    "a host that is not ours": (["serve", "run", "--host", "192.0.2.1"], "192.0.2.1 port 8080 cannot be listened on"),
+    "languages that are none": (["serve", "run", "--languages", "english"], "such as en-de; 'english' is not"),
     "bad choice": (["translate", "run", "--too-long", "cut"], "--too-long is split or error"),
     "too large a vocabulary": (
         ["train", "dates", "--train", "mine.tsv", "--valid", "mine-dev.tsv", "--out", "v", "--set", "vocabulary=9000"],

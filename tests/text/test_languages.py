@@ -2,7 +2,7 @@
 
 import pytest
 
-from weft.text.languages import Languages, direction_of
+from weft.text.languages import Languages, direction_of, language_name
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,7 @@ def test_a_direction_is_named_by_languages_and_by_regions_only_where_it_must(
     carried: Languages, called: Languages
 ) -> None:
     assert direction_of(carried) == called
+
+
+def test_languages_have_names() -> None:
+    assert [language_name(tag) for tag in ("de", "en-US", "tlh")] == ["German", "English", "tlh"]

@@ -131,6 +131,27 @@ def test_a_lone_surrogate_is_refused(act: object) -> None:
         act("a\ud800b")
 
 
+@given(st.text(st.characters(codec="utf-8")))
+def test_the_characters_of_the_pieces_are_the_text(text: str) -> None:
+    ids = TOKENISER.encode(text)
+    each = TOKENISER.characters(ids)
+    assert len(each) == len(ids)
+    assert "".join(each) == " " + text
+
+
+def test_a_character_in_several_pieces_comes_with_the_last() -> None:
+    ids = TOKENISER.encode("\U0001f984")
+    assert len(ids) > 2
+    assert "".join(TOKENISER.characters(ids)[-2:]) == "\U0001f984"
+
+
+def test_inner_pieces_go_on_with_a_word() -> None:
+    first, *rest = TOKENISER.encode("qqq.")[:-1]
+    inner = [i in TOKENISER.inner for i in (first, *rest)]
+    assert inner == [False, *(TOKENISER.readable([i])[0].isalpha() for i in rest)]
+    assert END not in TOKENISER.inner
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(WeftError, match=r"tokeniser\.json is missing"):
         Tokeniser.load(tmp_path / "tokeniser.json")
