@@ -10,7 +10,7 @@ from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import PlainTextResponse
 from fastapi.staticfiles import StaticFiles
 
-from weft import __version__
+import weft
 from weft.errors import WeftError
 from weft.serving import answers, inside, keys, libretranslate, translate
 from weft.serving.guard import Guard
@@ -41,7 +41,9 @@ def create_app(translator: Translator, settings: Settings | None = None, languag
         queue.close()
 
     # No /docs: FastAPI's loads scripts from another host.
-    app = FastAPI(title=f"weft: {service.name}", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title=f"weft: {service.name}", version=weft.__version__, lifespan=lifespan, docs_url=None, redoc_url=None
+    )
     app.state.service = service
     answers.install(app)
     app.include_router(libretranslate.router)
