@@ -155,7 +155,7 @@ class Translator:
             **recorder.maps(),
             ids=tuple(ids),
             off=silent,
-            seen=recorder.seen,
+            seen={key: value for key, value in recorder.seen.items() if key[1] != "weights"},
         )
 
     @cached_property

@@ -26,7 +26,7 @@ from weft.viewing.anatomy import diagram, masks, position_vectors
 from weft.viewing.attention import Attention
 from weft.viewing.heads import KINDS, Head
 
-REMEMBERED = 16  # sentences
+REMEMBERED = 8  # sentences; a long one in a large model is some 20 MB
 DIGITS = 4  # of a weight
 NEIGHBOUR = "Thank you."  # a short sentence beside the one that is looked at, so that there is padding to be seen
 

@@ -88,7 +88,7 @@ class Attention:
     cross: Tensor  # the step that writes target token t looking at source tokens
     ids: tuple[int, ...] = ()  # of the target: what `Translator.attention` takes to look at the very same tokens
     off: tuple[Head, ...] = ()  # heads that were switched off
-    seen: dict[tuple[str, str], Tensor] = field(default_factory=dict, repr=False)  # all a recorder saw
+    seen: dict[tuple[str, str], Tensor] = field(default_factory=dict, repr=False)  # what else a recorder saw
 
     @property
     def score(self) -> float:
