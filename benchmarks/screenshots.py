@@ -19,7 +19,7 @@ OFF = json.dumps([{"kind": "encoder", "layer": layer, "head": head} for layer, h
 PICTURES: dict[str, tuple[str, dict[str, str], str, str, str | None]] = {
     "translate": ("translate", {}, ".alternatives li", ".output .word >> nth=10", None),
     "lines": ("attention", {}, ".lines li", ".queries li >> nth=9", None),
-    "dark": ("attention", {}, ".lines li", "", None),
+    "dark": ("attention", {}, ".lines li", ".queries li >> nth=11", None),
     "it": ("attention", {"kind": "encoder", "layer": "3", "heads": "[2,3]"}, ".lines li", ".queries li >> nth=8", None),
     "matrix": ("attention", {"mode": "matrix", "layer": "2", "heads": "[2]"}, ".matrix canvas", "", None),
     "heads": ("attention", {"mode": "overview", "kind": "encoder"}, ".overview canvas", "", ".drawing"),
