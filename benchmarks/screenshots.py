@@ -12,14 +12,13 @@ from urllib.parse import urlencode
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-LARGEST = 150_000  # bytes of a picture
 TIRED = "The animal didn't cross the street because it was too tired."
 OFF = json.dumps([{"kind": "encoder", "layer": layer, "head": head} for layer, head in ((2, 1), (2, 3), (3, 1))])
 # name: view, settings, what to wait for, what to point at or click, what to picture (None: the window)
 PICTURES: dict[str, tuple[str, dict[str, str], str, str, str | None]] = {
     "translate": ("translate", {}, ".alternatives li", ".output .word >> nth=10", None),
     "lines": ("attention", {}, ".lines li", ".queries li >> nth=9", None),
-    "dark": ("attention", {}, ".lines li", ".queries li >> nth=11", None),
+    "dark": ("attention", {}, ".lines li", "", None),
     "it": ("attention", {"kind": "encoder", "layer": "3", "heads": "[2,3]"}, ".lines li", ".queries li >> nth=8", None),
     "matrix": ("attention", {"mode": "matrix", "layer": "2", "heads": "[2]"}, ".matrix canvas", "", None),
     "heads": ("attention", {"mode": "overview", "kind": "encoder"}, ".overview canvas", "", ".drawing"),
@@ -51,9 +50,7 @@ def main(address: str, out: Path) -> None:
             file = out / f"{name}.png"
             (page.locator(pictured) if pictured else page).screenshot(path=file)
             picture = Image.open(file).convert("RGB")
-            picture.save(file, optimize=True)
-            if file.stat().st_size > LARGEST:
-                picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(file, optimize=True)
+            picture.quantize(256, kmeans=4, dither=Image.Dither.NONE).save(file, optimize=True)
             page.close()
         browser.close()
 

@@ -46,19 +46,20 @@ export function drawLines(root, seen, names, tell) {
     context.lineWidth = 1.6;
     layers.forEach(({ map, colour }, n) => {
       context.strokeStyle = context.fillStyle = colour;
+      const beside = (n - (layers.length - 1) / 2) * Math.min(2, 8 / layers.length); // heads that agree lie side by side
       for (let query = 0; query < queries.length; query++) {
         if (chosen?.side === 0 && chosen.at !== query) continue;
         for (let key = 0; key < keys.length; key++) {
           if (chosen?.side === 1 && chosen.at !== key) continue;
           const w = map[query][key];
           if (w < FAINTEST) continue;
-          const [from, to] = [(query + 0.5) * row, (key + 0.5) * row];
+          const [from, to] = [(query + 0.5) * row + beside, (key + 0.5) * row + beside];
           context.globalAlpha = Math.min(1, w * 1.1);
           context.beginPath();
           context.moveTo(2, from);
           context.bezierCurveTo(end * 0.4, from, end * 0.6, to, end, to);
           context.stroke();
-          if (strip) context.fillRect(end + 4 + n * strip, to - row * 0.36, strip - 1, row * 0.72);
+          if (strip) context.fillRect(end + 4 + n * strip, (key + 0.14) * row, strip - 1, row * 0.72);
         }
       }
     });
