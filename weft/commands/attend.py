@@ -39,7 +39,6 @@ def attend(
         raise WeftError('pictures need matplotlib: pip install "weft[view]".')
     seen = load(model).attention(sentence, target)
     seen.each(kind, layer, head)  # what is not there is said before anything is written
-    print(one_line(seen.translation))
     if png:
         seen.save_png(png, kind=kind, layer=layer, head=head)
     if grid:
@@ -48,6 +47,7 @@ def attend(
         seen.save_html(html, kind=kind, layer=layer)
     if json:
         seen.save_json(json, kind=kind, layer=layer, head=head)
+    print(one_line(seen.translation))
     queries, keys = seen.tokens(kind)
     for file in filter(None, (png, grid, html, json)):
         print(f"{file}: {len(queries)} × {len(keys)} tokens")
