@@ -87,6 +87,13 @@ def test_an_element_of_which_nothing_became_a_word_holds_the_word_that_looks_at_
     assert made == "KOMM <a>HER</a>"
 
 
+@pytest.mark.parametrize("inner", ["<b>" * 1500 + "one" + "</b>" * 1500, "</b>One <i>two. </i>" * 500])
+def test_deep_and_many_tags_all_come_out(inner: str) -> None:
+    made = capitals(f"a {inner} z")
+    for tag in ("<b>", "</b>", "<i>", "</i>"):
+        assert made.count(tag) == inner.count(tag)
+
+
 TAGS = [
     "<b>",
     "</b>",

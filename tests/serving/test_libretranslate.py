@@ -63,6 +63,8 @@ def test_html(client: TestClient, toy: Translator) -> None:
     red = toy.translate(["red cat"])[0]
     made = asked(client, q='<p class="red cat">red cat</p><script>red cat</script>', format="html")["translatedText"]
     assert made == f'<p class="red cat">{red}</p><script>red cat</script>'
+    made = asked(client, q="one <b>red</b> <i>cat</i>, <br>two", format="html")["translatedText"]
+    assert [made.count(tag) for tag in ("<b>", "</b>", "<i>", "</i>", "<br>")] == [1] * 5
 
 
 def test_a_text_in_the_target_language_stays_as_it_is(client: TestClient) -> None:

@@ -74,7 +74,8 @@ class Html:
 def _passage(running: Running, sentences: list[Sentence], rank: int) -> str:
     """A running text with its tags: those within a sentence where they belong, the others where they were."""
     inside = {one.start: running.within(one.start, one.end) for one in sentences if one.found}
-    outside = deque(tag for tag in running.tags if not any(tag in tags for tags in inside.values()))
+    within = {id(tag) for tags in inside.values() for tag in tags}
+    outside = deque(tag for tag in running.tags if id(tag) not in within)
 
     def as_it_is(at: int, end: int) -> str:
         made = ""
@@ -113,7 +114,7 @@ async def translated(
                 if one.found and document.is_tagged(i, one):
                     for best in one.found[:ranks]:
                         one.looks.append(await queue.run(partial(translator.align, one.piece[0], best.ids)))
-        answers.append([document.written(sentences, rank) for rank in range(ranks)])
+        answers.append([await asyncio.to_thread(document.written, sentences, rank) for rank in range(ranks)])
     return answers
 
 

@@ -6,7 +6,7 @@ alignment. What stands in `KEPT` elements or under translate="no" is not touched
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape, unescape
@@ -19,6 +19,7 @@ INLINE |= {"small", "span", "strong", "sub", "sup", "u"}
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 KEPT = {"script", "style", "code", "kbd", "samp", "var", "math", "svg"}
 MARKS = ".,;:!?…)"
+DEEPEST = 100  # elements in one another; tags further in are taken for lone ones
 
 Weights = Sequence[Sequence[float]]  # how much each target word looks at each source word
 Attributes = list[tuple[str, str | None]]
@@ -45,11 +46,16 @@ class Running:
 
     def within(self, start: int, end: int) -> list[Tag]:
         """The tags that stand inside the sentence between, or whose partner does."""
+        first, last = bisect_left(self.tags, start, key=_place), bisect_right(self.tags, end, key=_place)
         return [
             tag
-            for tag in self.tags
-            if start < tag.at < end or (start <= tag.at <= end and tag.partner and start < tag.partner.at < end)
+            for tag in self.tags[first:last]
+            if start < tag.at < end or (tag.partner and start < tag.partner.at < end)
         ]
+
+
+def _place(tag: Tag) -> int:
+    return tag.at
 
 
 def parsed(html: str) -> list[str | Running]:
@@ -102,9 +108,9 @@ def _pair(tags: Sequence[Tag]) -> None:
     """Tell the tags of an element of each other, where both are there and rightly nested."""
     stack: list[Tag] = []
     for tag in tags:
-        if tag.opens:
+        if tag.opens and len(stack) < DEEPEST:
             stack.append(tag)
-        elif tag.name and any(one.name == tag.name for one in stack):
+        elif not tag.opens and tag.name and any(one.name == tag.name for one in stack):
             while (opening := stack.pop()).name != tag.name:
                 pass
             opening.partner, tag.partner = tag, opening
@@ -202,38 +208,44 @@ def placed(sentence: str, start: int, tags: Sequence[Tag], translation: str, loo
             roots = [_Element("", tag.raw, (0, tag.at - start), children=roots)]
         else:
             (path[-1].children if path else roots).append(_Element(tag.raw, "", (tag.at - start, tag.at - start)))
-    _find(roots, sentence, translation, looks)
+    _find(roots, _Places(sentence, translation, looks))
     return "".join(_written(translation, 0, len(translation), roots))
 
 
-def _find(elements: Sequence[_Element], sentence: str, translation: str, looks: Weights) -> None:
+class _Places:
+    """Where what stands in a sentence stands in its translation."""
+
+    def __init__(self, sentence: str, translation: str, looks: Weights):
+        self.sentence, self.translation, self.looks = sentence, translation, looks
+        self.words, self.others = ([m.span() for m in re.finditer(r"\S+", text)] for text in (sentence, translation))
+        self.links = links(looks)
+
+    def span(self, made: _Element) -> tuple[int, int]:
+        """The characters of the translation that were written from the characters that an element holds."""
+        if not self.others:
+            return 0, 0
+        first, last = made.source
+        held = [i for i, (a, b) in enumerate(self.words) if a < last and b > first]
+        if not held:  # before what was written from the word that follows it
+            following = bisect_right(self.words, first, key=lambda word: word[1])
+            at = self.others[self._nearest([following])][0] if following < len(self.words) else len(self.translation)
+            return at, at
+        targets = [t for s, t in self.links if s in held] or [self._nearest(held)]
+        low = self.others[targets[0]][0] if made.before else 0
+        high = self.others[targets[-1]][1] if made.after else len(self.translation)
+        if made.after and self.sentence[first:last].rstrip()[-1:] not in MARKS:
+            high = low + len(self.translation[low:high].rstrip(MARKS)) or high
+        return low, high
+
+    def _nearest(self, held: Sequence[int]) -> int:
+        """The target word that looks most at these source words."""
+        return max(range(len(self.looks)), key=lambda t: sum(self.looks[t][s] for s in held), default=0)
+
+
+def _find(elements: Sequence[_Element], places: _Places) -> None:
     for one in elements:
-        one.target = _span(sentence, one, translation, looks)
-        _find(one.children, sentence, translation, looks)
-
-
-def _span(sentence: str, made: _Element, translation: str, looks: Weights) -> tuple[int, int]:
-    """The characters of a translation that were written from the characters that an element holds."""
-    words, others = ([match.span() for match in re.finditer(r"\S+", text)] for text in (sentence, translation))
-    if not others:
-        return 0, 0
-    first, last = made.source
-    held = [i for i, (a, b) in enumerate(words) if a < last and b > first]
-    if not held:  # before what was written from the word that follows it
-        following = bisect_right([b for _, b in words], first)
-        at = others[_nearest(looks, [following])][0] if following < len(words) else len(translation)
-        return at, at
-    targets = [t for s, t in links(looks) if s in held] or [_nearest(looks, held)]
-    low = others[targets[0]][0] if made.before else 0
-    high = others[targets[-1]][1] if made.after else len(translation)
-    if made.after and sentence[first:last].rstrip()[-1:] not in MARKS:
-        high = low + len(translation[low:high].rstrip(MARKS)) or high
-    return low, high
-
-
-def _nearest(looks: Weights, held: Sequence[int]) -> int:
-    """The target word that looks most at these source words."""
-    return max(range(len(looks)), key=lambda t: sum(looks[t][s] for s in held))
+        one.target = places.span(one)
+        _find(one.children, places)
 
 
 def _written(text: str, low: int, high: int, elements: list[_Element]) -> Iterator[str]:

@@ -3,6 +3,8 @@
 Fields come as JSON, as a form or in the query. Fields it does not know are passed over, as LibreTranslate does.
 """
 
+import asyncio
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Request
@@ -13,7 +15,7 @@ from weft.errors import WeftError, unknown
 from weft.serving import keys
 from weft.serving.answers import REFUSALS, refused, told
 from weft.serving.detection import in_source_language
-from weft.serving.documents import Html, Text, translated
+from weft.serving.documents import Document, Html, Text, translated
 from weft.serving.keys import Bearer
 from weft.serving.service import Served, Service
 from weft.text.languages import language_name, same_language
@@ -102,7 +104,8 @@ async def translate(given: Fields, bearer: Bearer, service: Served) -> Translate
     texts = asked.q if isinstance(asked.q, list) else [asked.q]
     service.check_size(texts)
     source, target = _direction(asked, service)
-    documents = [Html(text) if asked.format == "html" else Text(text) for text in texts]
+    form: Callable[[str], Document] = Html if asked.format == "html" else Text
+    documents = [await asyncio.to_thread(form, text) for text in texts]
     detected = [await _detect(" ".join(one.texts), service) for one in documents] if source == "auto" else []
     is_foreign = [one.language != target for one in detected] or [source != target] * len(texts)
     search = best_first(max(service.settings.beam, asked.alternatives + 1), service.settings.length_penalty)
