@@ -14,9 +14,6 @@ def test_every_parameter_is_in_the_diagram() -> None:
     blocks = [block for side in ("encoder", "decoder") for layer in drawn[side] for block in layer]
     inside = sum(block["parameters"] + block["norm"] for block in blocks)
     closing = sum(p.numel() for stack in (model.encoder, model.decoder) for p in stack.closing.parameters())
-    ends = drawn["head"]["parameters"] + sum(
-        0 if drawn["shared"] else drawn[side]["parameters"] for side in ("source",)
-    )
     assert drawn["tied"]
     assert drawn["shared"], "the head holds the embeddings of both sides"
     assert inside + closing + drawn["head"]["parameters"] == sum(p.numel() for p in model.parameters())

@@ -56,6 +56,7 @@ def create_app(translator: Translator, settings: Settings | None = None, languag
         return PlainTextResponse(service.metrics.text(len(service.queue)), media_type=CONTENT_TYPE)
 
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]
+    app.mount("/drawing", StaticFiles(directory=DRAWING))
     app.mount("/", StaticFiles(directory=STATIC, html=True))
     app.add_middleware(Guard, service=service, routes=frozenset(app.openapi()["paths"]))
     if settings.cors:

@@ -8,7 +8,7 @@ which no piece can.
 import json
 from codecs import getincrementaldecoder
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -100,25 +100,21 @@ class Tokeniser:
     @cached_property
     def inner(self) -> frozenset[int]:
         """The pieces that go on with a word."""
-        return frozenset(i for i, piece in enumerate(self._readable) if i >= len(SIGNS) and piece[0].isalnum())
+        pieces = enumerate(self.readable(range(len(self))))
+        return frozenset(i for i, piece in pieces if i >= len(SIGNS) and piece[0].isalnum())
 
     def characters(self, ids: Iterable[int]) -> list[str]:
         """What each piece adds to the text: a character in several pieces comes with its last."""
         decoder = getincrementaldecoder("utf-8")("replace")
-        return [decoder.decode(self._bytes[i]) for i in ids]
+        return [decoder.decode(self._bytes(i)) for i in ids]
 
     def readable(self, ids: Iterable[int]) -> list[str]:
         """Each piece as a person may see it: words begin with ·, an end is ∎, half a character is its bytes."""
-        return [self._readable[i] for i in ids]
+        return [SEEN[i] if i < len(SIGNS) else _seen(self._bytes(i)) for i in ids]
 
-    @cached_property
-    def _bytes(self) -> list[bytes]:
-        pieces = [str(self.pieces.id_to_token(i)) for i in range(len(SIGNS), len(self))]
-        return [b"" for _ in SIGNS] + [bytes(map(_byte, piece)) for piece in pieces]
-
-    @cached_property
-    def _readable(self) -> list[str]:
-        return ["", "∅", "∎", "?", *map(_seen, self._bytes[len(SIGNS) :])]
+    def _bytes(self, i: int) -> bytes:
+        """What a piece adds to a text; a sign adds nothing."""
+        return b"" if i < len(SIGNS) else _bytes(str(self.pieces.id_to_token(i)))
 
 
 def _words() -> pre_tokenizers.PreTokenizer:
@@ -133,6 +129,12 @@ def _assembled(vocab: dict[str, int], merges: list[list[str]]) -> Tokenizer:
     return pieces
 
 
+@cache
+def _bytes(piece: str) -> bytes:
+    return bytes(map(_byte, piece))
+
+
+@cache
 def _seen(piece: bytes) -> str:
     text = piece.decode("utf-8", "surrogateescape").replace(" ", "·")
     return "".join(character if _is_unicode(character) else f"<{ord(character) & 0xFF:02X}>" for character in text)

@@ -1,17 +1,17 @@
-"""Heads switched off: what a model does without them (arXiv:1905.10650 takes them away one by one)."""
+"""Heads by name, and switched off: what a model does without them (arXiv:1905.10650 takes them away one by one)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from weft.decoding import Hypothesis, Search
+from weft.errors import WeftError, unknown
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.parts.call import Watch
-from weft.viewing.attention import Recorder
 
-PLACES = {"encoder": "encoder.{}.mix", "decoder": "decoder.{}.mix", "cross": "decoder.{}.cross"}
+# Where each kind of attention stands: the side, and the name of the sub-layer.
+KINDS = {"encoder": ("encoder", "mix"), "decoder": ("decoder", "mix"), "cross": ("decoder", "cross")}
 
 
 @dataclass(frozen=True)
@@ -23,19 +23,31 @@ class Head:
     head: int
 
 
-class HeadsOff(Recorder):
-    """A watcher that silences some heads: their outputs become 0 before W^O. It records as any recorder does."""
+def place_of(kind: str, layer: int) -> str:
+    """place_of("cross", 2) → decoder.1.cross"""
+    if kind not in KINDS:
+        raise WeftError(unknown("kind of attention", kind, KINDS))
+    side, sublayer = KINDS[kind]
+    return f"{side}.{layer - 1}.{sublayer}"
 
-    def __init__(self, off: Sequence[Head]):
-        super().__init__()
-        self.off: dict[str, list[int]] = {}
+
+class HeadsOff:
+    """A watcher that silences some heads: their outputs become 0 before W^O."""
+
+    def __init__(self, off: Iterable[Head]):
+        self.off: dict[str, list[int]] = {}  # by place
         for one in off:
-            self.off.setdefault(PLACES[one.kind].format(one.layer - 1), []).append(one.head - 1)
+            self.off.setdefault(place_of(one.kind, one.layer), []).append(one.head - 1)
+
+    def see(self, place: str, name: str, value: Tensor) -> None:
+        pass
 
     def change(self, place: str, name: str, value: Tensor) -> Tensor:
         if name != "heads" or place not in self.off:
             return value
-        return value.index_fill(2, torch.tensor(self.off[place], device=value.device), 0.0)  # (B, T, H, K)
+        scale = value.new_ones(value.size(2), 1)
+        scale[self.off[place]] = 0.0
+        return value * scale  # (B, T, H, K)
 
 
 @dataclass(frozen=True)
@@ -53,4 +65,4 @@ class Without:
         self, models: Sequence[SequenceToSequence], source: Tensor, watch: Watch | None = None
     ) -> list[list[Hypothesis]]:
         assert watch is None, "there is one watcher, and it switches heads off"
-        return self.search(models, source, HeadsOff(self.off))
+        return self.search(models, source, HeadsOff(self.off) if self.off else None)
