@@ -18,6 +18,7 @@ from weft.training.workers import ALONE, Workers
 
 PLAIN = {"dropout": 0.0, "steps": 50, "validate_every": 25, "rate": 0.003}
 Settings = dict[str, object]
+PATIENCE = 600  # seconds: the machine may have other work, and a test that hangs should still end
 
 
 def command(folder: Path, settings: Settings, *more: str) -> list[str]:
@@ -33,7 +34,7 @@ def command(folder: Path, settings: Settings, *more: str) -> list[str]:
 
 
 def alone(folder: Path, settings: Settings, *more: str) -> Path:
-    subprocess.run(command(folder, settings, *more), check=True, capture_output=True, timeout=120)
+    subprocess.run(command(folder, settings, *more), check=True, capture_output=True, timeout=PATIENCE)
     return folder
 
 
@@ -60,7 +61,7 @@ def interrupted(folder: Path, settings: Settings, number: signal.Signals, victim
         time.sleep(0.05)
     children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
     os.kill(process.pid if victim == 0 else int(children[0]), number)
-    said = process.communicate(timeout=60)[1]
+    said = process.communicate(timeout=PATIENCE)[1]
     assert process.returncode != 0
     return said
 
@@ -93,7 +94,7 @@ def test_the_curve_is_that_of_one_process(tmp_path: Path, how: tuple[str, ...]) 
 def test_torchrun(tmp_path: Path) -> None:
     _, *words = command(tmp_path / "run", {**PLAIN, "steps": 10, "validate_every": 10})
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    done = subprocess.run([*launcher, *words], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*launcher, *words], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "run" / "model.safetensors").exists()
 
@@ -101,7 +102,7 @@ def test_torchrun(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_workers_that_stop_go_on_to_the_last_bit(tmp_path: Path, number: signal.Signals) -> None:
     """Both stop after the same step, and each goes on with its own draws of dropout."""
-    settings = {"steps": 400, "validate_every": 100, "dropout": 0.2}
+    settings = {"steps": 200, "validate_every": 50, "dropout": 0.2}
     said = interrupted(tmp_path / "stopped", settings, number, victim=0)
     assert "--resume goes on from there" in said
     together(tmp_path / "stopped", settings, "--resume")
