@@ -17,16 +17,17 @@ LEAVES = sorted((HOUSE / "parts").glob("*.py"))
 
 MAY_KNOW: dict[str, set[str]] = {
     "errors": set(),
+    "disk": {"errors"},
     "machine": {"errors"},
     "parts": {"errors"},
     "models": {"errors", "parts"},
-    "plans": {"errors", "parts", "models"},
-    "text": {"errors", "models"},  # the ids of the signs, and what a batch is
+    "plans": {"errors", "disk", "parts", "models"},
+    "text": {"errors", "disk", "models"},  # the ids of the signs, and what a batch is
     "decoding": {"errors", "parts", "models", "text"},
     "evaluation": {"errors", "parts", "models", "text", "decoding"},
     "viewing": {"errors", "parts", "models", "text", "decoding"},
-    "folder": {"errors", "models", "plans", "text"},
-    "training": {"errors", "parts", "models", "plans", "text", "decoding", "evaluation", "viewing", "folder"},
+    "folder": {"errors", "disk", "models", "plans", "text"},
+    "training": {"errors", "disk", "parts", "models", "plans", "text", "decoding", "evaluation", "viewing", "folder"},
     "translator": {"errors", "parts", "models", "plans", "text", "decoding", "evaluation", "viewing", "folder"},
 }
 MAY_KNOW["crew"] = MAY_KNOW["translator"] | {"translator"}

@@ -2,6 +2,7 @@
 
     WeftError            what was given, what is allowed, where: printed as it is, exit code 2
       Interrupted        the user stopped a run; what was saved is named, exit code 130
+      NoRoom             the disk is full, or a quota is used up, exit code 1
 
 Everything else that escapes is a bug of ours and keeps its traceback.
 """
@@ -22,6 +23,12 @@ class Interrupted(WeftError):  # noqa: N818 (what happened, not what went wrong)
     """The user stopped a run in the middle."""
 
     exit_code = 130
+
+
+class NoRoom(WeftError):  # noqa: N818
+    """There is no room left to write to."""
+
+    exit_code = 1
 
 
 def unknown(kind: str, given: str, known: Iterable[str], see: str = "") -> str:

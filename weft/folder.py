@@ -9,6 +9,7 @@ each model that ships with weft.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from weft.errors import WeftError, unknown
+from weft.disk import FULL, draft_of, write_text
+from weft.errors import NoRoom, WeftError, unknown
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.plans.plan import Plan
 from weft.plans.presets import names, plan, read_plan_file
@@ -96,7 +98,7 @@ class Folder:
 
     def note(self, **facts: Any) -> None:
         """Write into about.json, beside what is there."""
-        (self.path / "about.json").write_text(json.dumps({**self.about(), **facts}), encoding="utf-8")
+        write_text(self.path / "about.json", json.dumps({**self.about(), **facts}))
 
     def languages(self) -> Languages | None:
         pair = self.about().get("languages")
@@ -140,13 +142,14 @@ def parameters(model: nn.Module) -> dict[str, nn.Parameter]:
 
 def save_weights(weights: dict[str, Tensor], file: Path) -> None:
     """Written under a temporary name and renamed: a file is there as a whole or not at all."""
-    draft = file.with_name(f".{file.name}.draft")
-    try:
-        save_file({name: value.detach().contiguous().cpu() for name, value in weights.items()}, draft)
+    with draft_of(file) as draft:
+        try:
+            save_file({name: value.detach().contiguous().cpu() for name, value in weights.items()}, draft)
+        except SafetensorError as error:
+            reason = re.search(r"os error (\d+)", str(error))
+            kind = NoRoom if reason and int(reason[1]) in FULL else WeftError
+            raise kind(f"{file} could not be written: {error}.") from None
         draft.chmod(0o644)  # the library makes it readable for its owner only
-        draft.replace(file)
-    except SafetensorError as error:
-        raise WeftError(f"{file} could not be written: {error}.") from None
 
 
 def read_weights(file: Path) -> dict[str, Tensor]:

@@ -1,5 +1,7 @@
 """The loop: one step is the formula, early stopping, averages, and a task that is learned."""
 
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,10 +9,21 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tests.training.tiny import Scripted, Told, reversed_letters, tiny_plan, tiny_run, tiny_trainer, weights_of
+from tests.training.tiny import (
+    Scripted,
+    Told,
+    are_equal,
+    reversed_letters,
+    tiny_plan,
+    tiny_run,
+    tiny_trainer,
+    weights_of,
+)
 from weft.errors import WeftError
 from weft.folder import parameters, read_weights
 from weft.models.sequence_to_sequence import PAD, START, Batch, SequenceToSequence
+from weft.parts.heads import Loss
+from weft.training import checkpoint
 from weft.training.loop import Trainer
 from weft.training.run import begin
 
@@ -142,14 +155,15 @@ def test_the_model_is_the_mean_of_the_last_or_best(
 
 
 def test_checkpoints_that_nothing_needs_are_dropped(tmp_path: Path) -> None:
-    """Kept: the two that are averaged, the best (step 2) and the newest; and only the newest has its optimiser."""
+    """Kept: the one that is averaged, the best (step 2) and the two newest, which alone have their optimisers."""
     scores = [1.0, 9.0, 2.0, 3.0, 4.0, 5.0]
-    folder = tiny_run(tmp_path, steps=6, validate_every=1, average="last", average_of=2)
+    folder = tiny_run(tmp_path, steps=6, validate_every=1, average="last", average_of=1)
     job = tiny_trainer(folder)
     job.validate = Scripted(*({"loss": 1.0, "bleu": score} for score in scores))
     job.train()
     assert sorted(p.name for p in folder.checkpoints.iterdir()) == ["step-00000002", "step-00000005", "step-00000006"]
-    assert [p.parent.name for p in folder.checkpoints.glob("*/optimiser.safetensors")] == ["step-00000006"]
+    optimisers = sorted(file.parent.name for file in folder.checkpoints.glob("*/optimiser.safetensors"))
+    assert optimisers == ["step-00000005", "step-00000006"]
 
 
 def test_nothing_to_train_on_is_refused(tmp_path: Path) -> None:
@@ -159,12 +173,44 @@ def test_nothing_to_train_on_is_refused(tmp_path: Path) -> None:
         job.train()
 
 
-def test_a_training_that_diverges_is_stopped(tmp_path: Path) -> None:
-    folder = tiny_run(tmp_path, rate=1e30, schedule="constant", validate_every=1)
-    job = tiny_trainer(folder)
-    job.validate = Scripted()
-    with pytest.raises(WeftError, match=r"the gradient of step 2 is .*: the training has diverged\. Set a lower rate"):
+@pytest.mark.parametrize(("accumulate", "batches"), [(1, "batch 3"), (2, "batches 5 to 6")])
+def test_a_loss_that_is_no_number_is_named_with_its_batch(tmp_path: Path, accumulate: int, batches: str) -> None:
+    """Step, batch and the last good checkpoint; the weights have not moved."""
+    folder = tiny_run(tmp_path, rate=0.001, validate_every=2, accumulate=accumulate, batch_tokens=40)
+    job, shown = tiny_trainer(folder), Scripted()
+    job.validate = shown
+    (*_, spoiled) = zip(range(3 * accumulate), job.batches.epoch(0))
+    forward = job.model.forward
+
+    def poisoned(batch: Batch) -> Loss:
+        loss = forward(batch)
+        return replace(loss, objective=loss.objective * math.nan) if batch.source.equal(spoiled[1].source) else loss
+
+    job.model.forward = poisoned  # type: ignore[method-assign]
+    with pytest.raises(WeftError) as caught:
         job.train()
+    assert str(caught.value) == (
+        f"the loss of step 3 is nan (epoch 0, {batches}): the training has diverged. The last good checkpoint is "
+        f"{folder.checkpoints}/step-00000002. Set a lower rate, a longer warmup or a smaller clip."
+    )
+    assert are_equal(weights_of(job.model), shown.shown[0])
+
+
+def test_a_gradient_that_is_no_number_is_named(tmp_path: Path) -> None:
+    job = tiny_trainer(tiny_run(tmp_path))
+    next(iter(job.model.parameters())).register_hook(lambda gradient: gradient * math.inf)
+    with pytest.raises(
+        WeftError, match=r"the gradient of step 1 is (nan|inf) \(epoch 0, batch 1\).* no checkpoint yet"
+    ):
+        job.train()
+
+
+def test_weights_that_lead_nowhere_are_no_checkpoint(tmp_path: Path) -> None:
+    """A rate of 1e30: the first step is a step, and what it made is seen when it is validated."""
+    folder = tiny_run(tmp_path, rate=1e30, schedule="constant", validate_every=1)
+    with pytest.raises(WeftError, match=r"the validation loss after step 1 is (nan|inf): the training has diverged"):
+        tiny_trainer(folder).train()
+    assert checkpoint.newest(folder.checkpoints) is None
 
 
 def test_a_small_model_learns_to_reverse(tmp_path: Path) -> None:

@@ -81,7 +81,8 @@ def train(
         folder = Folder.find(out)
         job = trainer(folder, [Bar(folder.plan().training.steps, console)] if team.is_first else [], device, team)
         if resume:
-            job.resume()
+            for sentence in job.resume():
+                console.print(sentence)
             console.print(f"going on from step {job.progress.step}")
         scores = job.train()
         if team.is_first:

@@ -14,6 +14,7 @@ from typing import Any, get_type_hints
 
 import yaml
 
+from weft.disk import write_text
 from weft.errors import WeftError, unknown
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.plans.notation import read_yaml, write_yaml
@@ -108,7 +109,7 @@ class Plan:
         return _plain(self)  # type: ignore[no-any-return]
 
     def write(self, file: Path) -> None:
-        file.write_text(write_yaml(self.plain()), encoding="utf-8")
+        write_text(file, write_yaml(self.plain()))
 
     @classmethod
     def from_plain(cls, data: Any, where: str) -> "Plan":

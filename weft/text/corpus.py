@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from weft.disk import flush, write_text
 from weft.text.tokeniser import Tokeniser
 
 Ids = NDArray[np.uint16] | NDArray[np.uint32]
@@ -44,11 +45,13 @@ class Corpus:
                 left_out["with an empty side"] += len(some) - len(full)
                 left_out[f"longer than {longest} tokens"] += kept.count(False)
                 lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-                (end + lengths.cumsum()).tofile(ends)
+                ends.write((end + lengths.cumsum()).data)
                 end += int(lengths.sum())
-                np.fromiter(chain.from_iterable(rows), kind, int(lengths.sum())).tofile(ids)
+                ids.write(np.fromiter(chain.from_iterable(rows), kind, int(lengths.sum())).data)
         about = {"type": np.dtype(kind).name, "left_out": {k: n for k, n in left_out.items() if n}}
-        (folder / "corpus.json").write_text(json.dumps(about))  # last: a folder without it is not a corpus
+        for name in ("ids.bin", "ends.bin"):
+            flush(folder / name)
+        write_text(folder / "corpus.json", json.dumps(about))  # last: a folder without it is not a corpus
         return cls(folder)
 
     @staticmethod

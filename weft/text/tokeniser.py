@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from weft.disk import write_text
 from weft.errors import WeftError
 from weft.models.sequence_to_sequence import END, PAD, START
 
@@ -72,7 +73,7 @@ class Tokeniser:
         """Pieces in the order of their ids, merges in the order they were learned."""
         learned = json.loads(self.pieces.to_str())["model"]
         pieces = sorted(learned["vocab"], key=learned["vocab"].__getitem__)
-        file.write_text(json.dumps({"pieces": pieces, "merges": learned["merges"]}, ensure_ascii=False), "utf-8")
+        write_text(file, json.dumps({"pieces": pieces, "merges": learned["merges"]}, ensure_ascii=False))
 
     def encode(self, text: str) -> list[int]:
         return self.encode_all([text])[0]

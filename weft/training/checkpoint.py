@@ -4,10 +4,12 @@
       model.safetensors       weights
       optimiser.safetensors   Adam's moments and each worker's random state
       state.json              the step, the place in the data, the scores so far
+      SHA256SUMS              checksums of these, as `sha256sum -c` reads them
 
-Only the newest checkpoint keeps its optimiser.
+Only the two newest checkpoints keep their optimiser: the second is there for when the first is damaged.
 """
 
+import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
@@ -19,6 +21,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from weft.disk import flush, write_text
 from weft.errors import WeftError
 from weft.folder import fitting_weights, parameters, read_weights, save_weights
 from weft.models.sequence_to_sequence import SequenceToSequence
@@ -36,6 +39,8 @@ class Progress:
     scores: dict[int, dict[str, float]] = field(default_factory=dict)  # validations by step
 
 
+FILES = ("model.safetensors", "optimiser.safetensors", "state.json")
+SUMS = "SHA256SUMS"
 MOMENTS = ("exp_avg", "exp_avg_sq")  # of the gradient and of its square; a number for each weight
 
 
@@ -51,23 +56,71 @@ def save(
 ) -> Path:
     """Written under a temporary name and renamed: a checkpoint is there as a whole or not at all."""
     final = path_of(folder, progress.step)
-    draft = folder / f".{final.name}.draft"
-    for left_over in folder.glob(".step-*.draft"):
-        shutil.rmtree(left_over)
+    draft = _hidden(final, "draft")
+    mend(folder)
     draft.mkdir(parents=True)
-    save_weights(weights, draft / "model.safetensors")
-    random = {f"{rank}:{name}": state for rank, states in enumerate(draws) for name, state in states.items()}
-    save_weights(moments | random, draft / "optimiser.safetensors")
-    (draft / "state.json").write_text(json.dumps(asdict(progress)))
-    shutil.rmtree(final, ignore_errors=True)
+    try:
+        save_weights(weights, draft / "model.safetensors")
+        random = {f"{rank}:{name}": state for rank, states in enumerate(draws) for name, state in states.items()}
+        save_weights(moments | random, draft / "optimiser.safetensors")
+        write_text(draft / "state.json", json.dumps(asdict(progress)))
+        write_text(draft / SUMS, "".join(f"{_checksum(draft / name)}  {name}\n" for name in FILES))
+    except BaseException:
+        shutil.rmtree(draft)
+        raise
+    if final.exists():  # the same step, now with its scores
+        final.rename(_hidden(final, "old"))
     draft.rename(final)
+    flush(folder)
+    mend(folder)
     return final
 
 
+def _hidden(checkpoint: Path, kind: str) -> Path:
+    return checkpoint.with_name(f".{checkpoint.name}.{kind}")
+
+
+def mend(folder: Path) -> None:
+    """Clear up what a killed process left: what it had not finished is dropped, what it had moved aside comes back."""
+    for old in folder.glob(".step-*.old"):
+        final = folder / old.name[1 : -len(".old")]
+        if final.exists():
+            shutil.rmtree(old)
+        else:
+            old.rename(final)
+    for draft in folder.glob(".step-*.draft"):
+        shutil.rmtree(draft)
+
+
+def resumable(folder: Path) -> list[Path]:
+    """The checkpoints that a training can go on from, newest first."""
+    return sorted((file.parent for file in folder.glob("step-*/optimiser.safetensors")), reverse=True)
+
+
 def newest(folder: Path) -> Path | None:
-    """The newest checkpoint that a training can go on from."""
-    found = sorted(file.parent for file in folder.glob("step-*/optimiser.safetensors"))
-    return found[-1] if found else None
+    return next(iter(resumable(folder)), None)
+
+
+def damage(checkpoint: Path, names: Sequence[str] = FILES) -> str | None:
+    """What is wrong with these files of a checkpoint, in words; None: they are as they were written."""
+    try:
+        lines = (checkpoint / SUMS).read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return None  # written before there were checksums
+    except (OSError, UnicodeDecodeError):
+        return f"its {SUMS} cannot be read"
+    sums = {name: checksum for checksum, _, name in (line.partition("  ") for line in lines)}
+    for name in names:
+        if not (checkpoint / name).is_file():
+            return f"its {name} is missing"
+        if _checksum(checkpoint / name) != sums.get(name):
+            return f"its {name} is not what was written"
+    return None
+
+
+def _checksum(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def load(checkpoint: Path, model: SequenceToSequence, optimiser: Optimizer, rank: int = 0) -> Progress:
@@ -110,23 +163,28 @@ def _accelerators() -> dict[str, Any]:
 
 
 def prune(folder: Path, keep: set[int]) -> None:
-    """Drop the weights of other steps, and the optimiser of all but the newest."""
-    found = sorted(folder.glob("step-*"))
-    for checkpoint in found[:-1]:
+    """Drop the weights of other steps, and the optimisers of all; but not of the two newest checkpoints."""
+    for checkpoint in sorted(folder.glob("step-*"))[:-2]:
         if int(checkpoint.name.removeprefix("step-")) not in keep:
-            shutil.rmtree(checkpoint)
+            shutil.rmtree(
+                checkpoint.rename(_hidden(checkpoint, "draft"))
+            )  # killed in between, it is no half checkpoint
         else:
             (checkpoint / "optimiser.safetensors").unlink(missing_ok=True)
 
 
 def average(folder: Path, steps: list[int]) -> dict[str, Tensor]:
     """The mean of the weights at these steps."""
-    files = [path_of(folder, step) / "model.safetensors" for step in steps]
-    total = {name: value.double() for name, value in read_weights(files[0]).items()}
-    for file in files[1:]:
-        for name, value in read_weights(file).items():
-            total[name] += value
-    return {name: (value / len(files)).float() for name, value in total.items()}
+    total: dict[str, Tensor] = {}
+    for checkpoint in (path_of(folder, step) for step in steps):
+        if wrong := damage(checkpoint, ["model.safetensors"]):
+            raise WeftError(
+                f"{checkpoint} is damaged: {wrong}, and the model in the end is the mean of {len(steps)} checkpoints, "
+                "this one among them. --resume with --set average_of=… averages fewer, with steps=… later ones."
+            )
+        for name, value in read_weights(checkpoint / "model.safetensors").items():
+            total[name] = total[name] + value if name in total else value.double()
+    return {name: (value / len(steps)).float() for name, value in total.items()}
 
 
 def moments(model: SequenceToSequence, optimiser: Optimizer) -> dict[str, Tensor]:

@@ -7,11 +7,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
-from typing import Protocol
+from pathlib import Path
+from typing import NoReturn, Protocol
 
 import torch
 
-from weft.errors import Interrupted, WeftError
+from weft.disk import owned, room_in_words
+from weft.errors import Interrupted, NoRoom, WeftError
 from weft.folder import Folder, fitting_weights, parameters, save_weights
 from weft.models.sequence_to_sequence import PAD, Batch, SequenceToSequence
 from weft.plans.catalogues import SCHEDULES
@@ -69,14 +71,45 @@ class Trainer:
         )
         self.progress = Progress()
 
-    def resume(self) -> None:
-        """Go on from the newest checkpoint; from the beginning, where a run was stopped before its first."""
-        found = checkpoint.newest(self.folder.checkpoints)
+    def resume(self) -> list[str]:
+        """Go on from the newest whole checkpoint; from the beginning, where a run was stopped before its first.
+
+        What is said of damaged ones is returned; they are set aside.
+        """
+        found, damaged = self.workers.gather(self._newest_whole() if self.workers.is_first else (None, []))[0]
         if found is not None:
             self.progress = checkpoint.load(found, self.model, self.optimiser, self.workers.rank)
+        return damaged
+
+    def _newest_whole(self) -> tuple[Path | None, list[str]]:
+        checkpoint.mend(self.folder.checkpoints)
+        damaged: dict[Path, str] = {}
+        for found in checkpoint.resumable(self.folder.checkpoints):
+            wrong = checkpoint.damage(found)
+            if wrong is None:
+                aside = {path: path.rename(path.with_name(f"damaged-{path.name}")) for path in damaged}
+                return found, [f"{path} is damaged: {damaged[path]}. It is now {aside[path].name}." for path in damaged]
+            damaged[found] = wrong
+        if damaged:
+            sentences = [f"{path} is damaged: {wrong}." for path, wrong in damaged.items()]
+            raise WeftError("\n".join([*sentences, "There is no other checkpoint to go on from."]))
+        return None, []
 
     def train(self) -> dict[str, float]:
         """Train to the last step or until patience ends; leave the averaged model in the folder; return its scores."""
+        try:
+            with owned(self.folder.path) if self.workers.is_first else nullcontext(), room_in_words(self.folder.path):
+                self._refuse_to_fall_behind()
+                return self._train()
+        except NoRoom as error:
+            raise NoRoom(f"{error} Stopped after step {self.progress.step}. {self._last_good()}") from None
+
+    def _refuse_to_fall_behind(self) -> None:
+        ahead = checkpoint.newest(self.folder.checkpoints)
+        if ahead is not None and ahead > checkpoint.path_of(self.folder.checkpoints, self.progress.step):
+            raise WeftError(f"{ahead} is newer than this training, which would overwrite it: resume from there.")
+
+    def _train(self) -> dict[str, float]:
         try:
             with self._listening() as asked:
                 self._steps(asked)
@@ -86,6 +119,10 @@ class Trainer:
         finally:
             for observer in self.observers:
                 observer.close()
+
+    def _last_good(self) -> str:
+        found = checkpoint.newest(self.folder.checkpoints)
+        return f"The last good checkpoint is {found}." if found else "There is no checkpoint yet."
 
     def _listening(self) -> AbstractContextManager[list[int]]:
         """Ctrl-C stops a process that trains alone at once; several are to stop together, after the same step."""
@@ -103,6 +140,7 @@ class Trainer:
                 return
             epoch, batch, group = next(groups)
             metrics = self._gradient(group)
+            self._stop_if_diverged(metrics, epoch, range(batch - len(group) + 1, batch + 1))
             with held_back() as just_now:
                 metrics["rate"] = self._move(progress.step + 1)
                 progress.step, progress.epoch, progress.batch = progress.step + 1, epoch, batch
@@ -154,12 +192,20 @@ class Trainer:
             nll += float(loss.nll)
         objective, nll = self.workers.total(objective, nll)
         norm = float(whole(torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip or torch.inf)))
-        if not math.isfinite(norm):
-            raise WeftError(
-                f"the gradient of step {self.progress.step + 1} is {norm}: the training has diverged. "
-                "Set a lower rate, a longer warmup or a smaller clip."
-            )
         return {"objective": objective / tokens, "loss": nll / tokens, "tokens": tokens, "gradient": norm}
+
+    def _stop_if_diverged(self, metrics: dict[str, float], epoch: int, batches: range) -> None:
+        """Before the weights move: they are still those of the step before."""
+        for what, value in (("loss", metrics["objective"]), ("gradient", metrics["gradient"])):
+            if not math.isfinite(value):
+                numbers = f"batch {batches[0]}" if len(batches) == 1 else f"batches {batches[0]} to {batches[-1]}"
+                self._diverged(f"the {what} of step {self.progress.step + 1} is {value} (epoch {epoch}, {numbers})")
+
+    def _diverged(self, finding: str) -> NoReturn:
+        raise WeftError(
+            f"{finding}: the training has diverged. {self._last_good()} "
+            "Set a lower rate, a longer warmup or a smaller clip."
+        )
 
     def _move(self, step: int) -> float:
         """One step of the optimiser, at the rate the schedule has for it."""
@@ -188,6 +234,8 @@ class Trainer:
 
     def _validate(self) -> None:
         scores = self._scores()
+        if not math.isfinite(scores["loss"]):
+            self._diverged(f"the validation loss after step {self.progress.step} is {scores['loss']}")
         self.progress.scores[self.progress.step] = scores
         self._save()
         if self.workers.is_first:

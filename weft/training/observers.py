@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from weft.disk import write_text
+
 if TYPE_CHECKING:
     from weft.training.loop import Observer
 
@@ -103,7 +105,7 @@ class MetricsFile:
     def _forget_from(self, row: dict[str, Any]) -> None:
         """What a run wrote after its last checkpoint is written again when it is resumed."""
         kept = [old for old in metrics_rows(self.file) if _place(old) < _place(row)]
-        self.file.write_text("".join(json.dumps(old) + "\n" for old in kept), encoding="utf-8")
+        write_text(self.file, "".join(json.dumps(old) + "\n" for old in kept))
 
     def close(self) -> None:
         pass

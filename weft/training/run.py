@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 
+from weft.disk import owned, room_in_words
 from weft.errors import WeftError
 from weft.folder import Folder, load_weights, parameters, read_weights, save_weights, usable_device
 from weft.plans.catalogues import POSITIONS
@@ -29,6 +30,8 @@ LEARN_FROM = 2_000_000  # pairs that subwords are learned from; more would only 
 
 ORDER = ("batch_tokens", "longest", "bpe_dropout", "seed")  # what the order of the data hangs on
 START = "start.safetensors"  # the weights a fine-tuning begins with
+BEGINNING = ".beginning"  # stands in a folder until its plan does, which is written last
+WRITTEN = (BEGINNING, "tokens", START, "about.json", "tokeniser.json", "plan.yaml")
 
 
 def begin(
@@ -41,9 +44,19 @@ def begin(
 ) -> Folder:
     """Make a run folder: the plan, the subwords and the tokens. `start_from` lends its subwords and its weights.
 
-    Where anything is wrong, `out` is left empty.
+    Where anything is wrong, `out` is left empty; what a killed process left there is cleared up.
     """
     check_beginning(plan, out)
+    out.mkdir(parents=True, exist_ok=True)
+    with owned(out), room_in_words(out):
+        check_beginning(plan, out)  # nobody else has begun in the meantime
+        _empty(out)
+        return _begun(plan, train, valid, out, languages, start_from)
+
+
+def _begun(
+    plan: Plan, train: Pairs, valid: Pairs, out: Path, languages: Languages | None, start_from: Folder | None
+) -> Folder:
     if start_from is None:
         tokeniser = Tokeniser.train(_texts(train), plan.ends.vocabulary)
     else:
@@ -57,12 +70,14 @@ def begin(
             )
     folder = Folder(out)
     try:
+        (out / BEGINNING).touch()
         known = POSITIONS.build(plan.ends.position, plan.width).limit
         _write_tokens(out / "tokens" / "valid", "validate", valid, tokeniser, known)
         _write_tokens(out / "tokens" / "train", "train", train, tokeniser, plan.training.longest)
         if start_from is not None:
             save_weights(read_weights(start_from.weights()), out / START)
         folder.describe(plan.with_settings({"ends.vocabulary": len(tokeniser)}), tokeniser, languages)
+        (out / BEGINNING).unlink()
     except BaseException:
         _empty(out)
         raise
@@ -74,7 +89,8 @@ def check_beginning(plan: Plan, out: Path) -> None:
     check(plan)
     if (out / "plan.yaml").exists():
         raise WeftError(f"{out} already holds a training. --resume continues it; or choose another --out.")
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    begun = _unfinished(out) if (out / BEGINNING).is_file() else []
+    if out.exists() and (not out.is_dir() or len(begun) < len(list(out.iterdir()))):
         raise WeftError(f"{out} is not an empty folder; choose another --out.")
 
 
@@ -91,27 +107,33 @@ def _write_tokens(folder: Path, purpose: str, pairs: Pairs, tokeniser: Tokeniser
 
 
 def _empty(folder: Path) -> None:
-    for thing in folder.iterdir():
+    """Of what a beginning writes, and of nothing else."""
+    for thing in _unfinished(folder):
         if thing.is_dir():
             shutil.rmtree(thing)
         else:
             thing.unlink()
 
 
+def _unfinished(folder: Path) -> list[Path]:
+    return [thing for thing in folder.iterdir() if thing.name in WRITTEN or thing.name.endswith(".draft")]
+
+
 def resumed(folder: Folder, name: str, settings: Sequence[str]) -> Folder:
     """The same run folder, with other training options where they are set; what the model is made of stays."""
-    old = folder.plan()
-    new = old.with_settings(settings)
-    if old.name != name:
-        raise WeftError(f"{folder.path} was begun with the plan {old.name!r}, not {name!r}.")
-    if replace(new, training=old.training) != old:
-        raise WeftError("only training options can be set anew when a run is resumed: the model is what it is.")
-    if changed := [name for name in ORDER if getattr(new.training, name) != getattr(old.training, name)]:
-        raise WeftError(
-            f"{', '.join(changed)} cannot be set anew when a run is resumed: the order of the data hangs on it."
-        )
-    check(new)
-    new.write(folder.path / "plan.yaml")
+    with owned(folder.path):
+        old = folder.plan()
+        new = old.with_settings(settings)
+        if old.name != name:
+            raise WeftError(f"{folder.path} was begun with the plan {old.name!r}, not {name!r}.")
+        if replace(new, training=old.training) != old:
+            raise WeftError("only training options can be set anew when a run is resumed: the model is what it is.")
+        if changed := [name for name in ORDER if getattr(new.training, name) != getattr(old.training, name)]:
+            raise WeftError(
+                f"{', '.join(changed)} cannot be set anew when a run is resumed: the order of the data hangs on it."
+            )
+        check(new)
+        new.write(folder.path / "plan.yaml")
     return folder
 
 
