@@ -58,7 +58,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_verbs_are_fixed() -> None:
-    assert VERBS == ("demo", "train", "translate", "evaluate", "attend", "serve", "show", "export", "doctor")
+    assert VERBS == ("demo", "train", "translate", "evaluate", "attend", "serve", "show", "export", "check", "doctor")
     said = weft("--help").stdout
     assert all(verb in said for verb in VERBS)
 

@@ -32,26 +32,12 @@ def export(folder: Folder, to: str, out: Path, quantisation: str = "float32", sa
     """Write the model for another engine. `out` is new and comes to be as a whole, or not at all."""
     if to not in FORMATS:
         raise WeftError(unknown("export", to, FORMATS))
-    if find_spec(to) is None:
-        raise WeftError(f'this export needs {to}: pip install "weft[export]".')
-    form = import_module(f"weft.exports.{to}")
-    if quantisation not in form.QUANTISATIONS:
-        raise WeftError(unknown(f"quantisation of {to}", quantisation, form.QUANTISATIONS))
     if out.exists():
         raise WeftError(f"{out} is there already; choose another --out.")
-    form.refuse_inexpressible(folder.plan())
-    translator = Translator([folder])
-    texts = _texts(folder, translator, sample)
-
     draft = out.with_name(f".{out.name}.draft")
     shutil.rmtree(draft, ignore_errors=True)
-    draft.mkdir(parents=True)
     try:
-        form.write(folder.plan(), translator.models[0], translator.tokeniser, draft, quantisation)
-        if (folder.path / "README.md").is_file():
-            shutil.copyfile(folder.path / "README.md", draft / "MODEL.md")  # its licence goes where the model goes
-        _try_in_a_child(to, draft)
-        found = agreement(translator, form.Engine(draft), texts)
+        found = trial(folder, to, draft, quantisation, sample)
         if quantisation == "float32" and not found.gap < ROUNDING:
             raise WeftError(
                 f"the export is not the model: log-probabilities of the same tokens differ by {found.gap:.2g}. "
@@ -61,6 +47,24 @@ def export(folder: Folder, to: str, out: Path, quantisation: str = "float32", sa
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return found
+
+
+def trial(folder: Folder, to: str, out: Path, quantisation: str = "float32", sample: Path | None = None) -> Agreement:
+    """Write the model for another engine, and measure how far the two agree, whatever comes of it."""
+    if find_spec(to) is None:
+        raise WeftError(f'this export needs {to}: pip install "weft[export]".')
+    form = import_module(f"weft.exports.{to}")
+    if quantisation not in form.QUANTISATIONS:
+        raise WeftError(unknown(f"quantisation of {to}", quantisation, form.QUANTISATIONS))
+    form.refuse_inexpressible(folder.plan())
+    translator = Translator([folder])
+    texts = _texts(folder, translator, sample)
+    out.mkdir(parents=True)
+    form.write(folder.plan(), translator.models[0], translator.tokeniser, out, quantisation)
+    if (folder.path / "README.md").is_file():
+        shutil.copyfile(folder.path / "README.md", out / "MODEL.md")  # its licence goes where the model goes
+    _try_in_a_child(to, out)
+    return agreement(translator, form.Engine(out), texts)
 
 
 def _try_in_a_child(to: str, folder: Path) -> None:

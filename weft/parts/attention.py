@@ -77,7 +77,7 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor, call: Call) -> Tensor:
         B, T, _ = x.shape
-        query, key, value, visible = self._own(x, call) if call.memory is None else self._across(x, call)
+        query, key, value, visible = self.looks(x, call)
         dropout = self.dropout if self.training else 0.0
         mixed = F.scaled_dot_product_attention(query, key, value, visible, dropout).transpose(1, 2)  # (B, T, H, K)
         mixed = mixed.reshape(B, T, self.heads, -1)
@@ -89,6 +89,10 @@ class Attention(nn.Module):
                     call.watch.see(call.place, name, seen)  # (B, H, T or S, K); visible: (B or 1, 1, T or 1, S)
             mixed = call.watch.change(call.place, "heads", mixed)
         return self.out(mixed.flatten(2))  # type: ignore[no-any-return]  # (B, T, D)
+
+    def looks(self, x: Tensor, call: Call) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        """Queries, keys and values of each head, (B, H, T or S, K), and the keys that a query may see."""
+        return self._own(x, call) if call.memory is None else self._across(x, call)
 
     def _own(self, x: Tensor, call: Call) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
         asking = torch.arange(x.size(1), device=x.device)[None] if call.positions is None else call.positions
