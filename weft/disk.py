@@ -42,6 +42,29 @@ def write_text(file: Path, text: str) -> None:
         draft.write_text(text, encoding="utf-8")
 
 
+def read_text(file: Path, most: int) -> str:
+    """A text file that may come from a stranger: no pipe to wait at for ever, and of at most so many bytes."""
+    if file.exists() and not file.is_file():
+        raise WeftError(f"{file} is not a regular file.")
+    with file.open("rb") as stream:
+        data = stream.read(most + 1)
+    if len(data) > most:
+        raise WeftError(f"{file} is larger than {most:,} bytes, which no such file is.")
+    return data.decode("utf-8")
+
+
+def within(folder: Path, name: str) -> Path:
+    """A file in a folder that may come from a stranger: no link leads out of it."""
+    file = folder / name
+    try:
+        is_inside = file.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):  # a link to itself
+        is_inside = False
+    if not is_inside:
+        raise WeftError(f"{file} is a link that leads out of its folder: put a copy there, if you trust it.")
+    return file
+
+
 @contextmanager
 def room_in_words(place: Path) -> Iterator[None]:
     """Within this context a full disk is an error for the user to read."""

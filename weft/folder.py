@@ -10,7 +10,8 @@ each model that ships with weft.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,14 +21,17 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from weft.disk import FULL, draft_of, write_text
+from weft.disk import FULL, draft_of, read_text, within, write_text
 from weft.errors import NoRoom, WeftError, unknown
 from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.plans.cost import outline
 from weft.plans.plan import Plan
-from weft.plans.presets import names, plan, read_plan_file
+from weft.plans.presets import names, plan, read_whole_plan
 from weft.text.languages import Languages, direction_of
 from weft.text.tokeniser import Tokeniser
 
+KINDS = ("F16", "BF16", "F32", "F64")  # that weights are stored as
+MOST_BYTES = 100_000  # of about.json
 SHIPPED = Path(__file__).parent / "shipped"
 
 
@@ -83,16 +87,16 @@ class Folder:
         return self.path / "model.safetensors"
 
     def plan(self) -> Plan:
-        return read_plan_file(self.path / "plan.yaml")
+        return read_whole_plan(within(self.path, "plan.yaml"))
 
     def tokeniser(self) -> Tokeniser:
-        return Tokeniser.load(self.path / "tokeniser.json")
+        return Tokeniser.load(within(self.path, "tokeniser.json"))
 
     def about(self) -> dict[str, Any]:
         """What is known of the model beside its weights; nothing where the file is missing or damaged."""
         try:
-            about = json.loads((self.path / "about.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            about = json.loads(read_text(within(self.path, "about.json"), MOST_BYTES))
+        except (OSError, ValueError, RecursionError):
             return {}
         return about if isinstance(about, dict) else {}
 
@@ -101,8 +105,10 @@ class Folder:
         write_text(self.path / "about.json", json.dumps({**self.about(), **facts}))
 
     def languages(self) -> Languages | None:
-        pair = self.about().get("languages")
-        return (str(pair[0]), str(pair[1])) if isinstance(pair, list) and len(pair) == 2 else None
+        match self.about().get("languages"):
+            case [str() as source, str() as target]:
+                return source, target
+        return None
 
     def describe(self, plan: Plan, tokeniser: Tokeniser, languages: Languages | None) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
@@ -112,18 +118,18 @@ class Folder:
 
     def weights(self) -> Path:
         """The finished model, or the newest checkpoint of a training that has not ended."""
-        if self.average.is_file():
-            return self.average
-        newest = sorted(self.checkpoints.glob("step-*/model.safetensors"))
+        newest = [self.average] if self.average.is_file() else sorted(self.checkpoints.glob("step-*/model.safetensors"))
         if not newest:
             raise WeftError(f"{self.path} has no weights yet: neither model.safetensors nor a checkpoint.")
-        return newest[-1]
+        return within(self.path, str(newest[-1].relative_to(self.path)))
 
     def model(self, device: str = "cpu") -> SequenceToSequence:
         """The model, ready to be used."""
-        where = usable_device(device)
-        model = self.plan().build(vocabulary=len(self.tokeniser()))
-        load_weights(model, self.weights())
+        where, weights = usable_device(device), self.weights()
+        plan = self.plan().with_settings({"ends.vocabulary": len(self.tokeniser())})
+        _refuse_unfitting(outline(plan), weights)  # before there is memory for what a plan may only claim
+        model = plan.build()
+        load_weights(model, weights)
         return model.to(where).eval()
 
 
@@ -153,13 +159,8 @@ def save_weights(weights: dict[str, Tensor], file: Path) -> None:
 
 
 def read_weights(file: Path) -> dict[str, Tensor]:
-    try:
-        with safe_open(file, "pt") as stored:
-            return {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
-    except FileNotFoundError:
-        raise WeftError(f"{file} is missing.") from None
-    except (SafetensorError, OSError) as error:
-        raise WeftError(f"{file} is damaged or not a safetensors file: {error}") from None
+    with _opened(file) as stored:
+        return {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
 
 
 def load_weights(model: nn.Module, file: Path) -> None:
@@ -172,13 +173,35 @@ def load_weights(model: nn.Module, file: Path) -> None:
 
 def fitting_weights(model: nn.Module, file: Path) -> dict[str, Tensor]:
     """The weights in a file that was written for a model like this one."""
-    stored, wanted = read_weights(file), parameters(model)
-    wrong = [f"{name} is missing" for name in wanted.keys() - stored.keys()]
-    wrong += [f"{name} is not part of this plan" for name in stored.keys() - wanted.keys()]
-    for name in wanted.keys() & stored.keys():
-        if wanted[name].shape != stored[name].shape:
-            wrong.append(f"{name} is {tuple(stored[name].shape)}, and the plan wants {tuple(wanted[name].shape)}")
+    _refuse_unfitting(model, file)
+    return read_weights(file)
+
+
+def _refuse_unfitting(model: nn.Module, file: Path) -> None:
+    """By the file's header: nothing is read yet."""
+    with _opened(file) as stored:
+        shapes = {name: tuple(stored.get_slice(name).get_shape()) for name in stored.keys()}  # noqa: SIM118
+        kinds = {name: stored.get_slice(name).get_dtype() for name in shapes}
+    wanted = {name: tuple(parameter.shape) for name, parameter in parameters(model).items()}
+    wrong = [f"{name} is missing" for name in wanted.keys() - shapes.keys()]
+    wrong += [f"{name} is not part of this plan" for name in shapes.keys() - wanted.keys()]
+    for name in wanted.keys() & shapes.keys():
+        if wanted[name] != shapes[name]:
+            wrong.append(f"{name} is {shapes[name]}, and the plan wants {wanted[name]}")
+        elif kinds[name] not in KINDS:
+            wrong.append(f"{name} is stored as {kinds[name]}, and weights are {', '.join(KINDS)}")
     if wrong:
         listed = "\n".join(f"  {line}" for line in sorted(wrong)[:20])
         raise WeftError(f"{file} does not fit the plan, in {len(wrong)} places:\n{listed}")
-    return stored
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[Any]:
+    """A safetensors file. The library refuses a header that promises more or less than the file holds."""
+    try:
+        with safe_open(file, "pt") as stored:
+            yield stored
+    except FileNotFoundError:
+        raise WeftError(f"{file} is missing.") from None
+    except (SafetensorError, OSError) as error:
+        raise WeftError(f"{file} is damaged or not a safetensors file: {error}") from None

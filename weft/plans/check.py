@@ -1,5 +1,6 @@
 """What cannot work is refused here, in words, all of it at once."""
 
+import math
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
@@ -41,6 +42,18 @@ AT_LEAST = {
     "hidden": 1,
     "limit": 1,
     "warmup": 0,
+}
+# A plan may come from a stranger: beyond these, a line of text would fill the memory or take for ever.
+AT_MOST = {
+    "width": 2**16,
+    "layers": 1000,
+    "vocabulary": 2**24,
+    "heads": 2**12,
+    "key_width": 2**16,
+    "value_width": 2**16,
+    "hidden": 2**20,
+    "limit": 2**24,
+    "seed": 2**62,
 }
 RATES = ("dropout", "bpe_dropout", "smoothing", "beta1", "beta2", "floor")
 POSITIVE = ("rate", "epsilon")
@@ -117,6 +130,10 @@ def _out_of_bounds(where: str, value: Any) -> Iterator[str]:
         return
     if name in AT_LEAST and not value >= AT_LEAST[name]:
         yield f"{where}: at least {AT_LEAST[name]} is wanted, not {value}."
+    if name in AT_MOST and value > AT_MOST[name]:
+        yield f"{where}: at most {AT_MOST[name]} is allowed, not {value}."
+    if not math.isfinite(value):
+        yield f"{where}: a number is wanted, not {value}."
     if name in RATES and not 0 <= value < 1:
         yield f"{where}: a rate lies in 0 ≤ p < 1, not {value}."
     if name in POSITIVE and not value > 0:

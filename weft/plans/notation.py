@@ -1,15 +1,36 @@
-"""YAML as plans are written in it: YAML 1.1, but 1e-3 is a number, as it is in YAML 1.2 and everywhere else."""
+"""YAML as plans are written in it: YAML 1.1, but 1e-3 is a number, as it is in YAML 1.2 and everywhere else.
+
+A plan may come from a stranger: it is data only, and there are no aliases, of which a few lines can make a billion.
+"""
 
 import re
 from typing import Any
 
 import yaml
 
+LARGEST = 2**63  # of whole numbers
+
 
 class _Loader(yaml.SafeLoader):
-    pass
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            problem = "aliases (*name) are not part of a plan: write out what they stand for"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=self.get_mark())
+        return super().compose_node(parent, index)
+
+    def construct_yaml_int(self, node: Any) -> int:
+        value: int = super().construct_yaml_int(node)
+        if abs(value) > LARGEST:
+            raise yaml.MarkedYAMLError(problem="a number too large for a plan", problem_mark=node.start_mark)
+        return value
 
 
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
 )
@@ -19,9 +40,13 @@ def read_yaml(text: str) -> Any:
     """Plain data from text; a `yaml.YAMLError` where it is none."""
     try:
         return yaml.load(text, _Loader)
-    except ValueError as error:  # a day such as 2026-13-01
+    except yaml.YAMLError:
+        raise
+    except RecursionError:
+        raise yaml.YAMLError("it is nested too deeply") from None
+    except Exception as error:  # a day such as 2026-13-01, a number such as 0x, an !!int without digits …
         raise yaml.YAMLError(str(error)) from None
 
 
 def write_yaml(data: Any) -> str:
-    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True)

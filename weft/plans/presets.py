@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from weft.disk import read_text
 from weft.errors import WeftError, unknown
 from weft.plans.check import check
 from weft.plans.notation import read_yaml
@@ -19,6 +20,7 @@ from weft.plans.plan import Plan
 
 FOLDER = Path(__file__).parent / "presets"
 KEYS = ("about", "base", "set")
+MOST_BYTES = 100_000  # of a plan file
 
 
 def names() -> list[str]:
@@ -50,6 +52,14 @@ def read_plan_file(file: Path, above: tuple[Path, ...] = ()) -> Plan:
         raise WeftError(f"{file}:\n{error}") from None
 
 
+def read_whole_plan(file: Path) -> Plan:
+    """The plan of a model, which may come from a stranger: it says everything itself, and leads to no other file."""
+    data = _yaml(file)
+    if "base" in data or "set" in data:
+        raise WeftError(f"{file}: the plan of a model is a whole one; base and set are for plans to train with.")
+    return Plan.from_plain({"name": file.stem, **data}, str(file))
+
+
 def _base(file: Path, name: str, above: tuple[Path, ...]) -> Plan:
     try:
         found = _file_of(name, file.parent)
@@ -70,7 +80,7 @@ def _file_of(name: str, folder: Path) -> Path:
 
 def _yaml(file: Path) -> dict[str, Any]:
     try:
-        data = read_yaml(file.read_text(encoding="utf-8"))
+        data = read_yaml(read_text(file, MOST_BYTES))
     except FileNotFoundError:
         raise WeftError(f"there is no plan file {file}.") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from weft.disk import flush, write_text
+from weft.errors import WeftError
 from weft.text.tokeniser import Tokeniser
 
+KINDS: dict[str, DTypeLike] = {"uint16": np.uint16, "uint32": np.uint32}
 Ids = NDArray[np.uint16] | NDArray[np.uint32]
 
 
@@ -22,10 +24,15 @@ class Corpus:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        about = json.loads((folder / "corpus.json").read_text())
-        self.left_out: dict[str, int] = about["left_out"]
-        self._ends: NDArray[np.int64] = _mapped(folder / "ends.bin", np.int64)  # of source 0, target 0, source 1, …
-        self._ids: Ids = _mapped(folder / "ids.bin", about["type"])
+        try:
+            about = json.loads((folder / "corpus.json").read_text())
+            self.left_out: dict[str, int] = dict(about["left_out"])
+            self._ends: NDArray[np.int64] = _mapped(folder / "ends.bin", np.int64)  # of source 0, target 0, source 1, …
+            self._ids: Ids = _mapped(folder / "ids.bin", KINDS[about["type"]])
+        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+            raise WeftError(f"{folder} is damaged: {error}.") from None
+        if len(self._ends) % 2 or int(self._ends[-1:].sum()) != len(self._ids):
+            raise WeftError(f"{folder} is damaged: ids.bin and ends.bin do not fit together.")
 
     @classmethod
     def write(

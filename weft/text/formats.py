@@ -22,6 +22,7 @@ Pair = tuple[str, str]
 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 MARKUP = {"bpt", "ept", "it", "ph", "ut"}  # inline elements that hold foreign markup instead of text
+DEEPEST = 100  # elements within elements
 NOT_YET = {"new", "needs-translation", "initial"}  # XLIFF states whose target is a stand-in, often the source itself
 
 
@@ -218,6 +219,9 @@ def _elements(stream: IO[bytes], units: Container[str], notes: Notes) -> Iterato
         for event, element in parser.iterparse(stream, ("start", "end")):
             if event == "start":
                 path.append(element)
+                if len(path) > DEEPEST:
+                    notes.problem(f"XML that is nested more than {DEEPEST} deep", None)
+                    return
                 if unit is None:
                     unit = element if _name(element) in units else None
                     if unit is None:
@@ -233,6 +237,8 @@ def _elements(stream: IO[bytes], units: Container[str], notes: Notes) -> Iterato
         notes.problem(f"XML that is broken ({str(error).partition(':')[0]})", error.position[0])
     except parser.EntitiesForbidden:
         notes.problem("XML that defines entities, refused because they can be made to fill the memory", None)
+    except parser.ExternalReferenceForbidden:
+        notes.problem("XML that refers to other files, refused because they are none of its business", None)
     except (ValueError, LookupError):
         notes.problem("XML in an encoding that is not known; convert it to UTF-8", 1)
 

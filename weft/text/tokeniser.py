@@ -13,10 +13,11 @@ from pathlib import Path
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from weft.disk import write_text
+from weft.disk import read_text, write_text
 from weft.errors import WeftError
 from weft.models.sequence_to_sequence import END, PAD, START
 
+MOST_BYTES = 2**28  # of a tokeniser's file
 SIGNS = ("the pad", "the start", "the end", "the unused")
 SEEN = ("", "∅", "∎", "?")  # what a person sees of them
 assert (PAD, START, END) == (0, 1, 2)
@@ -59,13 +60,17 @@ class Tokeniser:
     @classmethod
     def load(cls, file: Path) -> "Tokeniser":
         try:
-            learned = json.loads(file.read_text(encoding="utf-8"))
-            pieces = learned["pieces"]
+            learned = json.loads(read_text(file, MOST_BYTES))
+            pieces, bytes_shown = learned["pieces"], set(pre_tokenizers.ByteLevel.alphabet())
             if tuple(pieces[: len(SIGNS)]) != SIGNS or len(set(pieces)) < len(pieces):
                 raise ValueError("its pieces are not in order.")
+            if not bytes_shown <= set(pieces) or not set().union(*pieces[len(SIGNS) :]) <= bytes_shown:
+                raise ValueError("its pieces are not made of bytes, of all of them.")
             return cls(_assembled({piece: i for i, piece in enumerate(pieces)}, learned["merges"]))
         except FileNotFoundError:
             raise WeftError(f"{file} is missing.") from None
+        except WeftError:
+            raise
         except Exception as error:  # the tokenizers library raises plain Exception
             raise WeftError(f"{file} is not a tokeniser that weft wrote: {error}") from None
 

@@ -130,17 +130,28 @@ def load(checkpoint: Path, model: SequenceToSequence, optimiser: Optimizer, rank
     try:
         state_of: dict[int, dict[str, Tensor]] = {}
         for i, (name, parameter) in enumerate(parameters(model).items()):
-            state_of[i] = {"step": stored[f"{name}:step"]}
-            state_of[i] |= {moment: slice_like(stored[f"{name}:{moment}"], parameter) for moment in MOMENTS}
+            state_of[i] = {"step": stored[f"{name}:step"].reshape(())}
+            for moment in MOMENTS:
+                value = stored[f"{name}:{moment}"]
+                if value.shape != parameter.shape:
+                    raise ValueError(f"{name}:{moment} is {tuple(value.shape)}, not {tuple(parameter.shape)}")
+                state_of[i][moment] = slice_like(value, parameter)
         optimiser.load_state_dict({**optimiser.state_dict(), "state": state_of})
         mine = {name.removeprefix(f"{rank}:"): value for name, value in stored.items() if name.startswith(f"{rank}:")}
         if mine or rank == 0:
             restore_random_state(mine)
-        state = json.loads((checkpoint / "state.json").read_text())
-        state["scores"] = {int(step): scores for step, scores in state["scores"].items()}
-        return Progress(**state)
-    except (KeyError, ValueError, TypeError, AttributeError, OSError, RuntimeError) as error:
+        return _progress(json.loads((checkpoint / "state.json").read_text()))
+    except (LookupError, ValueError, TypeError, AttributeError, OSError, RuntimeError, ArithmeticError) as error:
         raise WeftError(f"{checkpoint} is damaged: {error}.") from None
+
+
+def _progress(data: Any) -> Progress:
+    """From what a file says, which may be anything."""
+    scores = {int(step): {name: float(value) for name, value in some.items()} for step, some in data["scores"].items()}
+    step, epoch, batch = (int(data[name]) for name in ("step", "epoch", "batch"))
+    if min(step, epoch, batch, *scores, 0) < 0 or not all({"loss", "bleu"} <= some.keys() for some in scores.values()):
+        raise ValueError("its state.json is not one that weft wrote")
+    return Progress(step, epoch, batch, float(data["seconds"]), scores)
 
 
 def random_state() -> Draws:
