@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 DATA ?= ../shared/data
 
-.PHONY: setup demo test lint test-slow model reproduce bench clean
+.PHONY: setup demo test lint test-slow torture model reproduce bench clean
 
 setup: .venv/ready
 
@@ -16,10 +16,15 @@ demo: setup
 	$(BIN)/weft demo --out runs/demo
 
 test: setup
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 -m "not slow and not torture"
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow
+
+# The long forms of what docs/trust.md promises: kills, a full disk, fuzzing.
+torture: setup
+	$(BIN)/python -m pytest -rP -m torture
+	$(BIN)/python -m pytest tests/fuzz --hypothesis-profile torture --hypothesis-show-statistics
 
 lint: setup
 	$(BIN)/ruff check .

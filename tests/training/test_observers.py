@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from tests.training.tiny import Told
-from weft.training.observers import Bar, Curves, MetricsFile, Sparse, TensorBoard
+from weft.training.observers import Bar, Curves, Explosions, MetricsFile, Sparse, TensorBoard
 
 STEP = {"objective": 2.0, "loss": 1.23456789, "tokens": 1234567, "rate": 1.5e-7, "gradient": 0.5}
 SCORES = {"loss": 1.5, "perplexity": 4.5, "bleu": 12.0}
@@ -27,6 +27,19 @@ def test_metrics_keep_six_digits(tmp_path: Path) -> None:
     MetricsFile(tmp_path / "m").step(1, STEP)
     (row,) = rows(tmp_path / "m")
     assert (row["loss"], row["tokens"], row["rate"]) == (1.23457, 1234567, 1.5e-7)
+
+
+def test_a_gradient_that_explodes_is_told_once_in_a_while() -> None:
+    """Ten times the median of the last hundred; not in the first twenty steps, when nothing is usual yet."""
+    told: list[str] = []
+    explosions = Explosions(told.append)
+    for step in range(1, 301):
+        norm = {5: 99.0, 30: 20.1, 40: 50.0, 45: 19.9, 250: 50.0}.get(step, 2.0)
+        explosions.step(step, {**STEP, "gradient": norm})
+    assert told == [
+        f"step {step}: the gradient's norm is {norm}, and 2 is usual. A lower rate may help."
+        for step, norm in ((30, 20.1), (250, 50))
+    ]
 
 
 def test_the_first_step_every_tenth_and_the_last_before_a_validation_are_kept() -> None:

@@ -1,12 +1,15 @@
 """From pairs to a run folder, and what is refused on the way."""
 
 import json
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
+from tests.training.test_workers import alone
 from tests.training.tiny import Told, reversed_letters, tiny_plan, tiny_run, tiny_trainer
 from weft.errors import WeftError
 from weft.folder import Folder, read_weights
@@ -57,6 +60,24 @@ def test_the_same_seed_gives_the_same_model(tmp_path: Path) -> None:
 
     assert trained("first", 1) == trained("second", 1)
     assert trained("third", 2) != trained("first again", 1)
+
+
+def test_the_same_seed_gives_the_same_model_in_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the last bit, whatever Python hashes its strings with."""
+    ends = []
+    for hashes in ("1", "2"):
+        monkeypatch.setenv("PYTHONHASHSEED", hashes)
+        (tmp_path / hashes).mkdir()
+        run = alone(tmp_path / hashes / "run", {"steps": 6, "validate_every": 3, "bpe_dropout": 0.2, "dropout": 0.2})
+        ends.append((run / "model.safetensors").read_bytes())
+    assert ends[0] == ends[1]
+
+
+def test_nothing_draws_from_what_a_checkpoint_does_not_keep(tmp_path: Path) -> None:
+    """Python's and NumPy's own generators: whoever draws has one of its own, seeded by the place in the data."""
+    before = random.getstate(), np.random.get_state()[1].tolist()
+    tiny_trainer(tiny_run(tmp_path, dropout=0.2, bpe_dropout=0.2)).train()
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before
 
 
 def test_metrics_are_json_lines(tmp_path: Path) -> None:

@@ -44,7 +44,8 @@ def train(
     from weft.folder import Folder, find_plan
     from weft.text.corpus import Corpus
     from weft.text.reading import read_pairs
-    from weft.training.observers import Bar
+    from weft.training.loop import Observer
+    from weft.training.observers import Bar, Explosions
     from weft.training.run import begin, check_beginning, resumed, trainer
     from weft.training.united import Replicated, Sharded
     from weft.training.workers import hire, join
@@ -79,7 +80,9 @@ def train(
                 console.print(_told(Corpus(out / "tokens" / name), purpose, files.passed_over))
         team.wait()
         folder = Folder.find(out)
-        job = trainer(folder, [Bar(folder.plan().training.steps, console)] if team.is_first else [], device, team)
+        steps = folder.plan().training.steps
+        listeners: list[Observer] = [Bar(steps, console), Explosions(console.print)] if team.is_first else []
+        job = trainer(folder, listeners, device, team)
         if resume:
             for sentence in job.resume():
                 console.print(sentence)

@@ -1,13 +1,16 @@
-"""Who is told how a training goes: a progress bar, a file of metrics, TensorBoard, a picture of the curves.
+"""Who is told how a training goes: a progress bar, a voice that warns, a file of metrics, TensorBoard, a picture.
 
 `Sparse` stands before those who keep what they are told: not every step is worth a line.
 """
 
 import json
+import math
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -54,6 +57,33 @@ class Bar:
 
     def close(self) -> None:
         self.bar.stop()
+
+
+class Explosions:
+    """Tells of a gradient far larger than those before it, once in a while: clipped or not, it is no good sign."""
+
+    TIMES = 10  # larger than the median
+    AMONG = 100  # steps
+
+    def __init__(self, tell: Callable[[str], None]):
+        self.tell = tell
+        self.recent: deque[float] = deque(maxlen=self.AMONG)
+        self.told = -self.AMONG
+
+    def step(self, step: int, metrics: dict[str, float]) -> None:
+        norm, usual = metrics["gradient"], median(self.recent) if len(self.recent) >= self.AMONG // 5 else math.inf
+        if norm > self.TIMES * usual and step >= self.told + self.AMONG:
+            self.tell(
+                f"step {step}: the gradient's norm is {norm:.3g}, and {usual:.3g} is usual. A lower rate may help."
+            )
+            self.told = step
+        self.recent.append(norm)
+
+    def validation(self, step: int, scores: dict[str, float]) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
 
 
 class Sparse:
