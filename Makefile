@@ -23,8 +23,12 @@ test-slow: setup
 
 # The long forms of what docs/trust.md promises: kills, a full disk, fuzzing.
 torture: setup
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[torture]"
 	$(BIN)/python -m pytest -rP -m torture
 	$(BIN)/python -m pytest tests/fuzz --hypothesis-profile torture --hypothesis-show-statistics
+	for target in plans corpora tokeniser folders checkpoints; do \
+		$(BIN)/python -m tests.fuzz.with_atheris $$target -max_total_time=300 || exit 1; \
+	done
 
 lint: setup
 	$(BIN)/ruff check .

@@ -39,7 +39,7 @@ def test_whatever_happens_to_a_child_is_an_answer(program: str, trouble: str) ->
     assert ask(program, patience=0.5 if "sleep" in program else 60).trouble == trouble
 
 
-OF_DEVELOPERS = ("test", "dev", "bench")
+OF_DEVELOPERS = ("test", "torture", "dev", "bench")
 
 
 def test_a_child_that_is_well_says_so() -> None:
