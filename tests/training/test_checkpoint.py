@@ -68,7 +68,7 @@ def cut(file: Path) -> None:
         ("model.safetensors", flip_a_bit),
         ("model.safetensors", Path.unlink),
         ("optimiser.safetensors", flip_a_bit),
-        ("optimiser.safetensors", cut),
+        ("optimiser.safetensors", Path.unlink),
         ("state.json", cut),
         ("SHA256SUMS", cut),
     ],

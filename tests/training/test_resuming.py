@@ -91,6 +91,25 @@ def test_after_ctrl_c_in_the_middle_of_a_step(folder: Folder, uninterrupted: Fol
     assert_same_end(folder, uninterrupted)
 
 
+def test_after_a_request_to_end(folder: Folder, uninterrupted: Folder) -> None:
+    """SIGTERM, in the middle of a step, is heard as Ctrl-C is; and only while it trains."""
+    job = tiny_trainer(folder)
+    forward, calls = job.model.forward, iter(range(100))
+
+    def interrupted(batch: Any) -> Any:
+        if next(calls) == 9:
+            assert signal.getsignal(signal.SIGTERM) == signal.default_int_handler, "else it would end this test"
+            os.kill(os.getpid(), signal.SIGTERM)
+        return forward(batch)
+
+    job.model.forward = interrupted  # type: ignore[method-assign]
+    with pytest.raises(Interrupted, match="Saved at step 4"):
+        job.train()
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    resumed(folder)
+    assert_same_end(folder, uninterrupted)
+
+
 def test_after_ctrl_c_while_the_weights_move(folder: Folder, uninterrupted: Folder, ctrl_c: None) -> None:
     """It waits: weights and progress move together."""
     job = tiny_trainer(folder)

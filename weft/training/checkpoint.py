@@ -41,6 +41,7 @@ class Progress:
 
 FILES = ("model.safetensors", "optimiser.safetensors", "state.json")
 SUMS = "SHA256SUMS"
+KEPT = 2  # checkpoints that keep their optimiser
 MOMENTS = ("exp_avg", "exp_avg_sq")  # of the gradient and of its square; a number for each weight
 
 
@@ -93,12 +94,17 @@ def mend(folder: Path) -> None:
 
 
 def resumable(folder: Path) -> list[Path]:
-    """The checkpoints that a training can go on from, newest first."""
-    return sorted((file.parent for file in folder.glob("step-*/optimiser.safetensors")), reverse=True)
+    """The checkpoints that a training can go on from, or should, newest first."""
+    found = sorted(folder.glob("step-*"), reverse=True)
+    return [
+        *found[:KEPT],
+        *(checkpoint for checkpoint in found[KEPT:] if (checkpoint / "optimiser.safetensors").exists()),
+    ]
 
 
 def newest(folder: Path) -> Path | None:
-    return next(iter(resumable(folder)), None)
+    """The newest that a training can go on from."""
+    return next((found for found in resumable(folder) if (found / "optimiser.safetensors").exists()), None)
 
 
 def damage(checkpoint: Path, names: Sequence[str] = FILES) -> str | None:
@@ -175,7 +181,7 @@ def _accelerators() -> dict[str, Any]:
 
 def prune(folder: Path, keep: set[int]) -> None:
     """Drop the weights of other steps, and the optimisers of all; but not of the two newest checkpoints."""
-    for checkpoint in sorted(folder.glob("step-*"))[:-2]:
+    for checkpoint in sorted(folder.glob("step-*"))[:-KEPT]:
         if int(checkpoint.name.removeprefix("step-")) not in keep:
             shutil.rmtree(
                 checkpoint.rename(_hidden(checkpoint, "draft"))

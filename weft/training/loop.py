@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 import torch
 
@@ -125,8 +125,8 @@ class Trainer:
         return f"The last good checkpoint is {found}." if found else "There is no checkpoint yet."
 
     def _listening(self) -> AbstractContextManager[list[int]]:
-        """Ctrl-C stops a process that trains alone at once; several are to stop together, after the same step."""
-        return nullcontext([]) if self.workers.size == 1 else held_back()
+        """A request to stop ends a process that trains alone at once; several stop together, after the same step."""
+        return as_ctrl_c() if self.workers.size == 1 else held_back()
 
     def _steps(self, asked: list[int]) -> None:
         self.model.train()
@@ -278,9 +278,10 @@ def held_back() -> Iterator[list[int]]:
     What someone else takes care of, or ignores, is left to them.
     """
     asked: list[int] = []
-    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-    is_main = threading.current_thread() is threading.main_thread()
-    held = {number: handler for number, handler in usual.items() if is_main and signal.getsignal(number) == handler}
+    ctrl_c = signal.default_int_handler
+    usual: dict[int, tuple[Any, ...]] = {signal.SIGINT: (ctrl_c,), signal.SIGTERM: (ctrl_c, signal.SIG_DFL)}
+    now = {number: signal.getsignal(number) for number in usual}
+    held = {number: handler for number, handler in now.items() if _is_main_thread() and handler in usual[number]}
     for number in held:
         signal.signal(number, lambda number, _: asked.append(number))
     try:
@@ -288,3 +289,21 @@ def held_back() -> Iterator[list[int]]:
     finally:
         for number, handler in held.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def as_ctrl_c() -> Iterator[list[int]]:
+    """A request to end is a KeyboardInterrupt in this block, unless someone else takes care of it. Nothing is held."""
+    is_ours = _is_main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    if is_ours:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield []
+    finally:
+        if is_ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _is_main_thread() -> bool:
+    """Only there can signals be heard."""
+    return threading.current_thread() is threading.main_thread()

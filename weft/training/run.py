@@ -116,7 +116,9 @@ def _empty(folder: Path) -> None:
 
 
 def _unfinished(folder: Path) -> list[Path]:
-    return [thing for thing in folder.iterdir() if thing.name in WRITTEN or thing.name.endswith(".draft")]
+    """What says that it is one comes last: it stays until the rest is gone."""
+    found = [thing for thing in folder.iterdir() if thing.name in WRITTEN or thing.name.endswith(".draft")]
+    return sorted(found, key=lambda thing: thing.name == BEGINNING)
 
 
 def resumed(folder: Folder, name: str, settings: Sequence[str]) -> Folder:
