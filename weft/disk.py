@@ -45,7 +45,7 @@ def write_text(file: Path, text: str) -> None:
 def read_text(file: Path, most: int) -> str:
     """A text file that may come from a stranger: no pipe to wait at for ever, and of at most so many bytes."""
     if file.exists() and not file.is_file():
-        raise WeftError(f"{file} is not a regular file.")
+        raise WeftError(f"{file} cannot be read: it is not a regular file.")
     with file.open("rb") as stream:
         data = stream.read(most + 1)
     if len(data) > most:

@@ -167,6 +167,24 @@ def test_metrics_have_each_step_once(folder: Folder) -> None:
     ]
 
 
+def test_metrics_have_each_validation_once(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed right after a checkpoint, which knows the validation: it is told by then, and not told again."""
+
+    def killed(*_: object) -> None:
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(checkpoint, "prune", killed)
+        with pytest.raises(RuntimeError, match="killed"):
+            trainer(folder).train()
+    job = trainer(folder)
+    job.resume()
+    assert job.progress.step == 3
+    job.train()
+    rows = [json.loads(line) for line in (folder.path / "metrics.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows if "valid" in row] == [3, 6, 8]
+
+
 def test_a_training_that_has_ended_ends_again(folder: Folder) -> None:
     tiny_trainer(folder).train()
     before = (folder.path / "model.safetensors").read_bytes()

@@ -132,8 +132,8 @@ def _out_of_bounds(where: str, value: Any) -> Iterator[str]:
         yield f"{where}: at least {AT_LEAST[name]} is wanted, not {value}."
     if name in AT_MOST and value > AT_MOST[name]:
         yield f"{where}: at most {AT_MOST[name]} is allowed, not {value}."
-    if not math.isfinite(value):
-        yield f"{where}: a number is wanted, not {value}."
+    if value == math.inf and name not in RATES:
+        yield f"{where}: a finite number is wanted, not {value}."
     if name in RATES and not 0 <= value < 1:
         yield f"{where}: a rate lies in 0 ≤ p < 1, not {value}."
     if name in POSITIVE and not value > 0:

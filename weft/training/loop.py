@@ -145,10 +145,10 @@ class Trainer:
                 metrics["rate"] = self._move(progress.step + 1)
                 progress.step, progress.epoch, progress.batch = progress.step + 1, epoch, batch
                 progress.seconds = time.perf_counter() - began
-            if just_now or self.workers.total(len(asked))[0]:
-                raise KeyboardInterrupt
             for observer in self.observers:
                 observer.step(progress.step, {**metrics, "epoch": epoch, "seconds": progress.seconds})
+            if just_now or self.workers.total(len(asked))[0]:
+                raise KeyboardInterrupt
 
     def _saved(self) -> str:
         """Save what was learned up to here, and say so."""
@@ -237,11 +237,13 @@ class Trainer:
         if not math.isfinite(scores["loss"]):
             self._diverged(f"the validation loss after step {self.progress.step} is {scores['loss']}")
         self.progress.scores[self.progress.step] = scores
+        for (
+            observer
+        ) in self.observers:  # first: what a checkpoint knows is not told again by a run that goes on from it
+            observer.validation(self.progress.step, scores)
         self._save()
         if self.workers.is_first:
             checkpoint.prune(self.folder.checkpoints, set(self._averaged()) | {self._by_goodness()[0]})
-        for observer in self.observers:
-            observer.validation(self.progress.step, scores)
 
     def _scores(self) -> dict[str, float]:
         with self.united.whole() as model:
