@@ -9,6 +9,7 @@ each model that ships with weft.
 """
 
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,11 +21,11 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from weft.disk import FULL, draft_of, read_text, within, write_text
 from weft.errors import NoRoom, WeftError, unknown
 from weft.models.sequence_to_sequence import SequenceToSequence
-from weft.plans.cost import outline
 from weft.plans.plan import Plan
 from weft.plans.presets import names, plan, read_whole_plan
 from weft.text.languages import Languages, direction_of
@@ -32,6 +33,7 @@ from weft.text.tokeniser import Tokeniser
 
 KINDS = ("F16", "BF16", "F32", "F64")  # that weights are stored as
 MOST_BYTES = 100_000  # of about.json
+SLACK = 4  # as many numbers as a file has may be allocated for a model, for what is built and then shared
 SHIPPED = Path(__file__).parent / "shipped"
 
 
@@ -127,8 +129,8 @@ class Folder:
         """The model, ready to be used."""
         where, weights = usable_device(device), self.weights()
         plan = self.plan().with_settings({"ends.vocabulary": len(self.tokeniser())})
-        _refuse_unfitting(outline(plan), weights)  # before there is memory for what a plan may only claim
-        model = plan.build()
+        with _Budget(weights):
+            model = plan.build()
         load_weights(model, weights)
         return model.to(where).eval()
 
@@ -175,6 +177,25 @@ def fitting_weights(model: nn.Module, file: Path) -> dict[str, Tensor]:
     """The weights in a file that was written for a model like this one."""
     _refuse_unfitting(model, file)
     return read_weights(file)
+
+
+class _Budget(TorchFunctionMode):
+    """While a model is built it gets no more memory than the file of its weights is worth, whatever its plan claims."""
+
+    def __init__(self, file: Path):
+        super().__init__()
+        with _opened(file) as stored:
+            self.numbers = sum(math.prod(stored.get_slice(name).get_shape()) for name in stored.keys())  # noqa: SIM118
+        self.file, self.left = file, SLACK * self.numbers
+
+    def __torch_function__(self, function: Any, types: Any, given: Any = (), options: Any = None) -> Any:
+        if function in (torch.empty, torch.zeros, torch.ones):
+            self.left -= math.prod(given if isinstance(given[0], int) else given[0])
+            if self.left < 0:
+                raise WeftError(
+                    f"{self.file} does not fit the plan: it has {self.numbers:,} weights, the plan far more."
+                )
+        return function(*given, **(options or {}))
 
 
 def _refuse_unfitting(model: nn.Module, file: Path) -> None:
