@@ -31,6 +31,7 @@ from weft.text.tokeniser import SIGNS, Tokeniser
 # For each slot the parts that CTranslate2 has, and of each the options that are carried over or end with training.
 EXPRESSIBLE: dict[str, dict[str, set[str]]] = {
     "mixer": {"attention": {"heads", "key_width", "value_width", "dropout"}},
+    "cross": {"attention": {"heads", "key_width", "value_width", "dropout"}},
     "feed_forward": {
         "mlp": {"hidden", "activation", "dropout"},
         **{gated: {"hidden", "dropout"} for gated in ("glu", "reglu", "geglu", "swiglu")},
@@ -39,7 +40,8 @@ EXPRESSIBLE: dict[str, dict[str, set[str]]] = {
     "norm": {"layer": {"epsilon"}, "rms": {"epsilon"}},
     "join": {"add": set()},
     "wiring": {"pre": set(), "post": set()},
-    "stack": {"plain": set()},
+    "encoder.stack": {"plain": set()},
+    "decoder.stack": {"plain": set()},
     "embedding": {"scaled": set()},
     "position": {"sinusoid": set(), "concatenated": {"features"}, "learned": {"limit"}, "none": set()},
     "head": {"tied": {"smoothing"}, "linear": {"smoothing"}},

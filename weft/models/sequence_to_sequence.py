@@ -24,7 +24,10 @@ class Batch(NamedTuple):
 
 
 class SequenceToSequence(nn.Module):
-    """encode: ids (B, S) → Memory.   decode: ids (B, T) and Memory → hidden (B, T, D).   head: hidden → words."""
+    """encode: ids (B, S) → Memory.   decode: ids (B, T) and Memory → hidden (B, T, D).   head: hidden → words.
+
+    An encoder is (x, call) → Memory, a decoder (x, call) → hidden: nothing more is asked of them.
+    """
 
     def __init__(self, source: Entrance, encoder: nn.Module, target: Entrance, decoder: nn.Module, head: LinearHead):
         super().__init__()
@@ -40,8 +43,8 @@ class SequenceToSequence(nn.Module):
         return self.source.position.limit, self.target.position.limit
 
     def encode(self, source: Tensor, watch: Watch | None = None) -> Memory:
-        keep = source != PAD
-        return Memory(self.encoder(self.source(source), Call(keep=keep, watch=watch, place="encoder")), keep)
+        call = Call(keep=source != PAD, watch=watch, place="encoder")
+        return self.encoder(self.source(source), call)  # type: ignore[no-any-return]
 
     def decode(
         self,

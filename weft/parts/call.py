@@ -18,9 +18,11 @@ class Memory:
 
     output: Tensor  # (B, S, D)
     keep: Tensor  # (B, S) True where there is a token
+    embedded: Tensor | None = None  # (B, S, D): the source embeddings, where a decoder wants them beside the output
 
     def select(self, sentences: Tensor) -> "Memory":
-        return Memory(self.output[sentences], self.keep[sentences])
+        embedded = None if self.embedded is None else self.embedded[sentences]
+        return Memory(self.output[sentences], self.keep[sentences], embedded)
 
 
 class Watch(Protocol):
@@ -33,16 +35,36 @@ class Watch(Protocol):
         """Return the value to go on with; the same tensor to leave it as it is."""
 
 
+class Steps:
+    """A watcher for whoever goes through a sequence step by step: what is seen in steps is shown as a whole."""
+
+    def __init__(self, watch: Watch):
+        self.watch = watch
+        self.seen: dict[tuple[str, str], list[Tensor]] = {}
+
+    def see(self, place: str, name: str, value: Tensor) -> None:
+        self.seen.setdefault((place, name), []).append(value)  # (B, H, 1, S)
+
+    def change(self, place: str, name: str, value: Tensor) -> Tensor:
+        return self.watch.change(place, name, value)
+
+    def show(self) -> None:
+        for (place, name), values in self.seen.items():
+            self.watch.see(place, name, torch.cat(values, 2))  # (B, H, T, S)
+
+
 class State:
     """What one run of the decoder remembers, keyed by place.
 
-    Two kinds of entry. `append`ed ones belong to a hypothesis: they grow by a step at a time and `select` moves them
-    when hypotheses are reordered. `once` entries belong to a sentence: they are made on first use, shared by all
-    hypotheses of the sentence and never copied for them. Nothing is learned through a state: it writes in place.
+    Three kinds of entry. `append`ed ones belong to a hypothesis: they grow by a step at a time and `select` moves them
+    when hypotheses are reordered. So do those that `replace` puts in the place of the last one. `once` entries belong
+    to a sentence: they are made on first use, shared by all hypotheses of the sentence and never copied for them.
+    Nothing is learned through what is appended: it is written in place.
     """
 
     def __init__(self) -> None:
         self.hypotheses: dict[str, Tensor] = {}  # (R, steps so far, …)
+        self.newest: dict[str, Tensor] = {}  # (R, …)
         self.sentences: dict[str, Tensor] = {}
         self._rooms: dict[str, Tensor] = {}  # (steps, R, …), with room for steps to come: a new one is written in place
 
@@ -60,6 +82,10 @@ class State:
         self.hypotheses[name] = self._rooms[name][:steps].transpose(0, 1)
         return self.hypotheses[name]
 
+    def replace(self, name: str, value: Tensor) -> None:
+        """Remember this and forget what was remembered under this name: (R, …)."""
+        self.newest[name] = value
+
     def once(self, name: str, make: Callable[[], Tensor]) -> Tensor:
         if name not in self.sentences:
             self.sentences[name] = make()
@@ -68,6 +94,8 @@ class State:
     def select(self, rows: Tensor) -> None:
         """Row i of every hypothesis entry becomes what row `rows[i]` was."""
         stay = torch.arange(rows.size(0), device=rows.device)
+        for name, value in self.newest.items():
+            self.newest[name] = value.index_select(0, rows)
         for name, room in self._rooms.items():
             if room.size(1) == rows.size(0) and rows.equal(stay):
                 return

@@ -6,14 +6,32 @@ from torch import nn
 
 
 def xavier(model: nn.Module) -> None:
-    """Uniform with variance 2 / (fan in + fan out) (Glorot & Bengio 2010); biases 0; embeddings N(0, 1/D)."""
+    """Uniform with variance 2 / (fan in + fan out) (Glorot & Bengio 2010); biases 0; embeddings N(0, 1/D)
+
+    In recurrent cells it is the matrices of the single gates that are drawn so; those on the state are orthogonal (Saxe
+    et al. 2013, arXiv:1312.6120), and an LSTM begins with its forget gate open (Jozefowicz et al. 2015).
+    """
     for module in model.modules():
         if isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
-        elif isinstance(module, nn.Linear):
+        elif isinstance(module, nn.Linear | nn.Conv1d):
             nn.init.xavier_uniform_(module.weight)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.RNNBase):
+            _begin_cell(module)
+
+
+def _begin_cell(cell: nn.RNNBase) -> None:
+    for name, parameter in cell.named_parameters():
+        for i, gate in enumerate(parameter.data.split(cell.hidden_size)):  # (D, inputs), (D, D) or (D) each
+            if name.startswith("weight_ih"):
+                nn.init.xavier_uniform_(gate)
+            elif name.startswith("weight_hh"):
+                nn.init.orthogonal_(gate)
+            else:
+                is_forget_gate = isinstance(cell, nn.LSTM) and name.startswith("bias_ih") and i == 1
+                nn.init.constant_(gate, 1.0 if is_forget_gate else 0.0)
 
 
 def depth_scaled(model: nn.Module) -> None:

@@ -6,12 +6,16 @@
 The wiring is the one place that knows the order of norm, body, dropout and join.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 from torch import Tensor, nn
 
-from weft.parts.call import Call
+from weft.parts.call import Call, Memory
 from weft.parts.dropout import Dropout
+
+
+Body = Callable[[Tensor, Call], Tensor]
 
 
 class Add(nn.Module):
@@ -19,6 +23,20 @@ class Add(nn.Module):
 
     def forward(self, x: Tensor, branch: Tensor) -> Tensor:
         return x + branch
+
+
+class ScaledAdd(nn.Module):
+    """(x + f(x)) √½: the variance of two equal ones, kept (Gehring et al. 2017, arXiv:1705.03122)"""
+
+    def forward(self, x: Tensor, branch: Tensor) -> Tensor:
+        return (x + branch) * math.sqrt(0.5)
+
+
+class Replace(nn.Module):
+    """f(x) alone: layers as they were stacked before residual connections"""
+
+    def forward(self, x: Tensor, branch: Tensor) -> Tensor:
+        return branch
 
 
 class Wiring(nn.Module):
@@ -32,7 +50,7 @@ class Wiring(nn.Module):
         self.dropout = Dropout(dropout)
         self.join = join
 
-    def forward(self, x: Tensor, body: nn.Module, call: Call) -> Tensor:
+    def forward(self, x: Tensor, body: Body, call: Call) -> Tensor:
         raise NotImplementedError
 
 
@@ -41,7 +59,7 @@ class PostNorm(Wiring):
 
     open_ended = False
 
-    def forward(self, x: Tensor, body: nn.Module, call: Call) -> Tensor:
+    def forward(self, x: Tensor, body: Body, call: Call) -> Tensor:
         return self.norm(self.join(x, self.dropout(body(x, call))))  # type: ignore[no-any-return]
 
 
@@ -50,7 +68,7 @@ class PreNorm(Wiring):
 
     open_ended = True
 
-    def forward(self, x: Tensor, body: nn.Module, call: Call) -> Tensor:
+    def forward(self, x: Tensor, body: Body, call: Call) -> Tensor:
         return self.join(x, self.dropout(body(self.norm(x), call)))  # type: ignore[no-any-return]
 
 
@@ -89,7 +107,7 @@ class Layer(nn.Module):
         return x
 
 
-class Stack(nn.Module):
+class Layers(nn.Module):
     """Layers one after the other, and whatever norm their wiring leaves to do."""
 
     def __init__(self, layers: Sequence[nn.Module], closing: nn.Module):
@@ -97,7 +115,22 @@ class Stack(nn.Module):
         self.layers = nn.ModuleList(layers)
         self.closing = closing
 
-    def forward(self, x: Tensor, call: Call) -> Tensor:
+    def run(self, x: Tensor, call: Call) -> Tensor:
         for i, layer in enumerate(self.layers):
             x = layer(x, call.at(str(i)))
         return self.closing(x)  # type: ignore[no-any-return]
+
+
+class EncoderStack(Layers):
+    """Layers one after the other over the source: (x, call) → Memory."""
+
+    def forward(self, x: Tensor, call: Call) -> Memory:
+        assert call.keep is not None, "an encoder is told which positions are real"
+        return Memory(self.run(x, call), call.keep)
+
+
+class DecoderStack(Layers):
+    """Layers one after the other over what has been written: (x, call) → hidden."""
+
+    def forward(self, x: Tensor, call: Call) -> Tensor:
+        return self.run(x, call)

@@ -5,6 +5,7 @@ from torch import nn
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.parts.ends import Entrance
 from weft.parts.layers import Across, Layer, Wiring, Within
+from weft.parts.recurrent import Cell
 from weft.plans import catalogues as c
 from weft.plans.check import check, parts_of
 from weft.plans.part import Part
@@ -17,9 +18,9 @@ def assemble(plan: Plan) -> SequenceToSequence:
     target = _entrance(plan, plan.decoder.dropout, source.embedding if plan.ends.sharing == "joint" else None)
     model = SequenceToSequence(
         source,
-        _stack(plan.encoder, plan.width, is_causal=False),
+        c.ENCODERS.build(plan.encoder.stack, _Shelf(plan.encoder, plan.width)),
         target,
-        _stack(plan.decoder, plan.width, is_causal=True),
+        c.DECODERS.build(plan.decoder.stack, _DecoderShelf(plan.decoder, plan.width)),
         c.HEADS.build(plan.ends.head, target.embedding, plan.width),
     )
     c.INITS.build(plan.init, model)
@@ -32,26 +33,58 @@ def _entrance(plan: Plan, dropout: float, shared: nn.Module | None = None) -> En
     return Entrance(embedding, position, dropout)
 
 
-def _stack(side: Encoder, width: int, is_causal: bool) -> nn.Module:
-    layers = [_layer(side, i, width, is_causal) for i in range(side.layers)]
-    closing = c.NORMS.build(_dealt(side.norm, side.layers - 1), width) if _wiring(side, 0, width).open_ended else None
-    return c.STACKS.build(side.stack, layers, closing or nn.Identity())
+class _Shelf:
+    """The parts of the encoder (see `stacks.Shelf`)."""
+
+    is_causal = False
+
+    def __init__(self, side: Encoder, width: int):
+        self.side = side
+        self.layers = side.layers
+        self.width = width
+        self.dropout = side.dropout
+
+    def layer(self, i: int) -> Layer:
+        return Layer({name: sublayer for name, sublayer in self._sublayers(i).items() if sublayer is not None})
+
+    def _sublayers(self, i: int) -> dict[str, nn.Module | None]:
+        feed = c.FEED_FORWARDS.build(_dealt(self.side.feed_forward, i), self.width)
+        return {"mix": self.mix(i), "feed": feed and Within(self.wiring(i), feed)}
+
+    def mix(self, i: int) -> Within:
+        return Within(self.wiring(i), c.MIXERS.build(_dealt(self.side.mixer, i), self.width, self.is_causal))
+
+    def wiring(self, i: int) -> Wiring:
+        norm, join = c.NORMS.build(_dealt(self.side.norm, i), self.width), c.JOINS.build(_dealt(self.side.join, i))
+        return c.WIRINGS.build(_dealt(self.side.wiring, i), norm, self.dropout, join)
+
+    def closing(self) -> nn.Module:
+        if not self.wiring(0).open_ended:
+            return nn.Identity()
+        return c.NORMS.build(_dealt(self.side.norm, self.layers - 1), self.width)
 
 
-def _layer(side: Encoder, i: int, width: int, is_causal: bool) -> Layer:
-    def wiring() -> Wiring:
-        return _wiring(side, i, width)
+class _DecoderShelf(_Shelf):
+    """The parts of the decoder (see `stacks.DecoderShelf`)."""
 
-    sublayers: dict[str, nn.Module] = {"mix": Within(wiring(), c.MIXERS.build(_dealt(side.mixer, i), width, is_causal))}
-    if isinstance(side, Decoder):
-        sublayers["cross"] = Across(wiring(), c.MIXERS.build(_dealt(side.cross, i), width, False))
-    sublayers["feed"] = Within(wiring(), c.FEED_FORWARDS.build(_dealt(side.feed_forward, i), width))
-    return Layer(sublayers)
+    is_causal = True
+    side: Decoder
 
+    def _sublayers(self, i: int) -> dict[str, nn.Module | None]:
+        mix, feed = super()._sublayers(i).items()
+        cross = self._cross(i)
+        return dict([mix, ("cross", cross and Across(self.wiring(i), cross)), feed])
 
-def _wiring(side: Encoder, i: int, width: int) -> Wiring:
-    norm, join = c.NORMS.build(_dealt(side.norm, i), width), c.JOINS.build(_dealt(side.join, i))
-    return c.WIRINGS.build(_dealt(side.wiring, i), norm, side.dropout, join)
+    def _cross(self, i: int) -> nn.Module | None:
+        return c.CROSSES.build(_dealt(self.side.cross, i), self.width)
+
+    def cross(self, i: int) -> nn.Module:
+        cross = self._cross(i)
+        assert cross is not None, "a plan without one does not pass the check"
+        return cross
+
+    def cell(self, i: int, inputs: int) -> Cell:
+        return c.CELLS[_dealt(self.side.mixer, i).name](inputs, self.width)
 
 
 def _dealt(slot: Part | tuple[Part, ...], i: int) -> Part:

@@ -6,13 +6,17 @@ from torch import nn
 
 from weft.parts import activations, inits, schedules
 from weft.parts.attention import Attention, causal, full
+from weft.parts.convolution import Bottleneck, GatedConvolution
 from weft.parts.ends import ScaledEmbedding
 from weft.parts.feed_forward import Product
 from weft.parts.heads import LinearHead
-from weft.parts.layers import Add, PostNorm, PreNorm, Stack, Wiring
+from weft.parts.layers import Add, PostNorm, PreNorm, Replace, ScaledAdd, Wiring
+from weft.parts.lookup import Additive, Dot, General, Lookup
 from weft.parts.norms import layer_norm, no_norm, rms_norm
 from weft.parts.positions import ConcatenatedSinusoid, Learned, NoPosition, Position, Sinusoid
+from weft.parts.recurrent import GRU, LSTM, Backward, Both, Cell, Forward
 from weft.parts.schedules import Schedule
+from weft.plans import stacks
 from weft.plans.catalogue import Catalogue
 from weft.plans.part import Part
 
@@ -49,6 +53,10 @@ def _gated_unit(gate: str) -> "partial[Product]":
     return unit
 
 
+def no_feed_forward(width: int) -> None:
+    """No such sub-layer"""
+
+
 def attention(
     width: int,
     is_causal: bool,
@@ -60,6 +68,73 @@ def attention(
 ) -> Attention:
     """softmax(Q Kᵀ / √d_k) V in several heads (arXiv:1706.03762)"""
     return Attention(width, heads, key_width, value_width, dropout, causal if is_causal else full)
+
+
+CELLS: dict[str, type[Cell]] = {"lstm": LSTM, "gru": GRU}  # the mixers that are recurrent
+
+
+def _recurrent(name: str, width: int, is_causal: bool, direction: str | None) -> nn.Module:
+    make = CELLS[name]
+    match direction or ("forward" if is_causal else "both"):
+        case "forward":
+            return Forward(make(width, width))
+        case "backward":
+            return Backward(make(width, width))
+        case _:
+            return Both(Forward(make(width, width - width // 2)), Backward(make(width, width // 2)))
+
+
+def lstm(width: int, is_causal: bool, *, direction: str | None = None) -> nn.Module:
+    """Long short-term memory; encoders read in both directions unless told (Hochreiter & Schmidhuber 1997)"""
+    return _recurrent("lstm", width, is_causal, direction)
+
+
+def gru(width: int, is_causal: bool, *, direction: str | None = None) -> nn.Module:
+    """Gated recurrent unit; encoders read in both directions unless told (arXiv:1406.1078)"""
+    return _recurrent("gru", width, is_causal, direction)
+
+
+def convolution(width: int, is_causal: bool, *, kernel: int = 3, dilation: int = 1) -> GatedConvolution:
+    """v ⊙ σ(g) with [v; g] a convolution, of the past only in decoders (arXiv:1612.08083)"""
+    return GatedConvolution(width, kernel, dilation, is_causal)
+
+
+def bottleneck(
+    width: int, is_causal: bool, *, hidden: int | None = None, kernel: int = 3, dilation: int = 1
+) -> Bottleneck:
+    """A convolution of half the width unless told, between two matrices (arXiv:1610.10099)"""
+    return Bottleneck(width, hidden or max(1, width // 2), kernel, dilation, is_causal)
+
+
+def cross_attention(
+    width: int,
+    *,
+    heads: int = 8,
+    key_width: int | None = None,
+    value_width: int | None = None,
+    dropout: float = 0.0,
+) -> Attention:
+    """softmax(Q Kᵀ / √d_k) V in several heads (arXiv:1706.03762)"""
+    return Attention(width, heads, key_width, value_width, dropout)
+
+
+def additive(width: int, *, hidden: int | None = None) -> Lookup:
+    """Σ α h with α = softmax(v · tanh(W s + U h)), as wide inside as outside unless told (arXiv:1409.0473)"""
+    return Lookup(Additive(width, hidden or width))
+
+
+def general(width: int) -> Lookup:
+    """Σ α h with α = softmax(s · W h) (arXiv:1508.04025)"""
+    return Lookup(General(width))
+
+
+def dot(width: int) -> Lookup:
+    """Σ α h with α = softmax(s · h) (arXiv:1508.04025)"""
+    return Lookup(Dot())
+
+
+def no_cross(width: int) -> None:
+    """No such sub-layer: for decoders that are given the source in another way"""
 
 
 def scaled(vocabulary: int, width: int) -> ScaledEmbedding:
@@ -92,7 +167,7 @@ def linear(target: nn.Embedding, width: int, *, smoothing: float = 0.0) -> Linea
     return LinearHead(nn.Embedding(target.num_embeddings, width), smoothing)
 
 
-FEED_FORWARDS: Catalogue[nn.Module] = Catalogue(
+FEED_FORWARDS: Catalogue[nn.Module | None] = Catalogue(
     "feed_forward",
     ("width",),
     {
@@ -102,14 +177,41 @@ FEED_FORWARDS: Catalogue[nn.Module] = Catalogue(
         "geglu": _gated_unit("gelu"),
         "swiglu": _gated_unit("swish"),
         "bilinear": _gated_unit("identity"),
+        "none": no_feed_forward,
     },
     inner={"activation": ACTIVATIONS},
 )
 NORMS: Catalogue[nn.Module] = Catalogue("norm", ("width",), {"layer": layer_norm, "rms": rms_norm, "none": no_norm})
-JOINS: Catalogue[nn.Module] = Catalogue("join", (), {"add": Add})
+JOINS: Catalogue[nn.Module] = Catalogue("join", (), {"add": Add, "scaled-add": ScaledAdd, "replace": Replace})
 WIRINGS: Catalogue[Wiring] = Catalogue("wiring", ("norm", "dropout", "join"), {"post": PostNorm, "pre": PreNorm})
-MIXERS: Catalogue[nn.Module] = Catalogue("mixer", ("width", "is_causal"), {"attention": attention})
-STACKS: Catalogue[nn.Module] = Catalogue("stack", ("layers", "closing"), {"plain": Stack})
+MIXERS: Catalogue[nn.Module] = Catalogue(
+    "mixer",
+    ("width", "is_causal"),
+    {"attention": attention, "lstm": lstm, "gru": gru, "convolution": convolution, "bottleneck": bottleneck},
+)
+CROSSES: Catalogue[nn.Module | None] = Catalogue(
+    "cross",
+    ("width",),
+    {"attention": cross_attention, "additive": additive, "general": general, "dot": dot, "none": no_cross},
+)
+ENCODERS: Catalogue[nn.Module] = Catalogue(
+    "encoder.stack",
+    ("shelf",),
+    {"plain": stacks.encoder, "recalling": stacks.recalling, "unfolded": stacks.unfolded},
+)
+DECODERS: Catalogue[nn.Module] = Catalogue(
+    "decoder.stack",
+    ("shelf",),
+    {
+        "plain": stacks.decoder,
+        "continuing": stacks.continuing,
+        "attend-first": stacks.attend_first,
+        "attend-below": stacks.attend_below,
+        "input-feeding": stacks.input_feeding,
+        "attend-everywhere": stacks.attend_everywhere,
+        "stacked": stacks.stacked,
+    },
+)
 EMBEDDINGS: Catalogue[nn.Embedding] = Catalogue("embedding", ("vocabulary", "width"), {"scaled": scaled})
 POSITIONS: Catalogue[Position] = Catalogue(
     "position",
@@ -126,12 +228,14 @@ SCHEDULES: Catalogue[Schedule] = Catalogue(
 
 ALL = (
     MIXERS,
+    CROSSES,
     FEED_FORWARDS,
     ACTIVATIONS,
     NORMS,
     JOINS,
     WIRINGS,
-    STACKS,
+    ENCODERS,
+    DECODERS,
     EMBEDDINGS,
     POSITIONS,
     HEADS,

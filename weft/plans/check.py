@@ -13,13 +13,13 @@ from weft.plans.plan import Encoder, Plan, Slot
 
 SIDE_SLOTS: dict[str, Catalogue[Any]] = {
     "mixer": c.MIXERS,
-    "cross": c.MIXERS,
+    "cross": c.CROSSES,
     "feed_forward": c.FEED_FORWARDS,
     "norm": c.NORMS,
     "join": c.JOINS,
     "wiring": c.WIRINGS,
-    "stack": c.STACKS,
 }
+STACKS: dict[str, Catalogue[Any]] = {"encoder": c.ENCODERS, "decoder": c.DECODERS}
 END_SLOTS: dict[str, Catalogue[Any]] = {"embedding": c.EMBEDDINGS, "position": c.POSITIONS, "head": c.HEADS}
 
 # Bounds by the name of a setting, or of a part's option: what is called the same is bounded the same.
@@ -41,6 +41,9 @@ AT_LEAST = {
     "value_width": 1,
     "hidden": 1,
     "limit": 1,
+    "kernel": 1,
+    "dilation": 1,
+    "factor": 1,
     "warmup": 0,
 }
 # A plan may come from a stranger: beyond these, a line of text would fill the memory or take for ever.
@@ -57,7 +60,17 @@ AT_MOST = {
 }
 RATES = ("dropout", "bpe_dropout", "smoothing", "beta1", "beta2", "floor")
 POSITIVE = ("rate", "epsilon")
-WORDS = {"average": ("last", "best"), "best_by": ("bleu", "loss"), "sharing": ("joint", "separate")}
+WORDS = {
+    "average": ("last", "best"),
+    "best_by": ("bleu", "loss"),
+    "sharing": ("joint", "separate"),
+    "direction": ("forward", "backward", "both"),
+}
+
+# Decoders that are more than a list of layers: what they are made of, and what they have no place for.
+RECURRENT = ("continuing", "attend-first", "attend-below", "input-feeding")  # their mixers are cells
+LOOKING = ("attend-first", "attend-below", "input-feeding", "attend-everywhere")  # they have a place for `cross`
+GIVEN = {"continuing": "one vector", "stacked": "its columns"}  # how those get the source that need not look at it
 
 
 def check(plan: Plan) -> None:
@@ -107,6 +120,7 @@ def every_part(plan: Plan) -> Iterator[tuple[str, Catalogue[Any], Part]]:
         for slot, catalogue in SIDE_SLOTS.items():
             for part in parts_of(getattr(slots, slot, ())):
                 yield f"{side}.{slot}", catalogue, part
+        yield f"{side}.stack", STACKS[side], slots.stack
     for slot, catalogue in END_SLOTS.items():
         yield f"ends.{slot}", catalogue, getattr(plan.ends, slot)
     yield "init", c.INITS, plan.init
@@ -142,16 +156,58 @@ def _out_of_bounds(where: str, value: Any) -> Iterator[str]:
 
 def _combinations(plan: Plan) -> Iterator[str]:
     for where, catalogue, part in every_part(plan):
-        if catalogue is c.MIXERS:
-            yield from _heads_that_do_not_divide(plan.width, where, part)
+        if catalogue in (c.MIXERS, c.CROSSES):
+            yield from _heads_that_do_not_divide(plan.width, where, catalogue, part)
     for side, slots in _sides(plan):
         if len({part.name for part in parts_of(slots.wiring)}) > 1:
             yield f"{side}.wiring: one stack has one wiring, not {len(parts_of(slots.wiring))}."
+    yield from _readings(plan)
+    yield from _decoders(plan)
     yield from _positions(plan)
 
 
-def _heads_that_do_not_divide(width: int, where: str, part: Part) -> Iterator[str]:
-    heads, *widths = (c.MIXERS.value(part, option) for option in ("heads", "key_width", "value_width"))
+def _readings(plan: Plan) -> Iterator[str]:
+    for part in parts_of(plan.decoder.mixer):
+        if part.options.get("direction") in ("backward", "both"):
+            yield (
+                f"decoder.mixer.direction: a decoder reads forward only, not {part.options['direction']}: "
+                "what comes after a token is not written yet."
+            )
+    for part in parts_of(plan.encoder.mixer):
+        if part.name in c.CELLS and part.options.get("direction") in (None, "both") and plan.width < 2:
+            yield "width: at least 2 for two directions, half of it each."
+
+
+def _decoders(plan: Plan) -> Iterator[str]:
+    """What a decoder of its own kind is made of."""
+    stack, decoder = plan.decoder.stack.name, plan.decoder
+    mixers, crosses = ([part.name for part in parts_of(slot)] for slot in (decoder.mixer, decoder.cross))
+    if stack in RECURRENT and (foreign := [name for name in mixers if name not in c.CELLS]):
+        yield f"decoder.mixer: {stack} goes from state to state, with {' or '.join(c.CELLS)}, not {foreign[0]}."
+    if stack in LOOKING:
+        if "none" in crosses:
+            yield f"decoder.cross: {stack} looks at the source; choose {', '.join(_others(c.CROSSES))}."
+        if any(part.name != "none" for part in parts_of(decoder.feed_forward)):
+            yield f"decoder.feed_forward: {stack} has no place for one; set decoder.feed_forward=none."
+    elif stack not in GIVEN and set(crosses) == {"none"}:
+        given = " or ".join(f"decoder.stack={name} ({how})" for name, how in GIVEN.items())
+        yield (
+            f"decoder.cross: with none of them the decoder never sees the source; "
+            f"choose {', '.join(_others(c.CROSSES))}, or give it the source with {given}."
+        )
+    if stack == "attend-first":
+        if decoder.layers != 1:
+            yield f"decoder.layers: attend-first has one layer, not {decoder.layers}; attend-below has several."
+        if any(part.name != "none" for part in parts_of(decoder.norm)):
+            yield "decoder.norm: attend-first has no place for one; set decoder.norm=none."
+
+
+def _others(catalogue: Catalogue[Any]) -> list[str]:
+    return [name for name in catalogue if name != "none"]
+
+
+def _heads_that_do_not_divide(width: int, where: str, catalogue: Catalogue[Any], part: Part) -> Iterator[str]:
+    heads, *widths = (catalogue.value(part, option) for option in ("heads", "key_width", "value_width"))
     if isinstance(heads, int) and heads > 0 and width % heads and None in widths:
         yield (
             f"{where}.heads: {heads} heads do not divide a width of {width}; "

@@ -1,0 +1,63 @@
+"""Convolution: each position sees a few neighbours, all positions at once; depth makes few into many.
+
+    y_t = b + Σ_i W_i x_{t - i · dilation}          causal: i = 0 … kernel - 1, so that t sees itself and its past
+                                                    else: the same window with t in its middle
+
+A stack reaches (kernel - 1) · Σ dilations + 1 positions: kernel 2 with dilations 1, 2, 4 … 512 sees 1,024 of them.
+"""
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from weft.parts.call import Call
+
+
+class Convolution(nn.Module):
+    """A window over the sequence: (B, T, inputs) → (B, T, outputs). Beyond both ends, and in padding, there are zeros."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, dilation: int, is_causal: bool):
+        super().__init__()
+        self.kernel = nn.Conv1d(inputs, outputs, kernel, dilation=dilation)
+        reach = (kernel - 1) * dilation  # how far the window extends beyond one position
+        self.behind = reach if is_causal else reach // 2
+        self.ahead = reach - self.behind
+
+    def forward(self, x: Tensor, call: Call) -> Tensor:
+        new = x.size(1)
+        if call.keep is not None:
+            x = x.masked_fill(~call.keep[..., None], 0.0)
+        if call.state is not None:
+            assert not self.ahead, f"{call.place} looks ahead and cannot go step by step"
+            x = call.state.append(f"{call.place}.inputs", x)[:, -(self.behind + new) :]
+        missing = self.behind + new - x.size(1)
+        padded = F.pad(x, (0, 0, missing, self.ahead))
+        return self.kernel(padded.transpose(1, 2)).transpose(1, 2)  # type: ignore[no-any-return]  # (B, T, outputs)
+
+
+class GatedConvolution(nn.Module):
+    """v ⊙ σ(g) with [v; g] = W ∗ x  (Dauphin et al. 2016, arXiv:1612.08083; Gehring et al. 2017, arXiv:1705.03122)"""
+
+    def __init__(self, width: int, kernel: int, dilation: int, is_causal: bool):
+        super().__init__()
+        self.convolution = Convolution(width, 2 * width, kernel, dilation, is_causal)
+
+    def forward(self, x: Tensor, call: Call) -> Tensor:
+        return F.glu(self.convolution(x, call), -1)  # (B, T, D)
+
+
+class Bottleneck(nn.Module):
+    """A narrow convolution between two matrices, each after a norm and a ReLU  (Kalchbrenner et al. 2016, figure 3,
+    arXiv:1610.10099). The first norm is the wiring's."""
+
+    def __init__(self, width: int, hidden: int, kernel: int, dilation: int, is_causal: bool):
+        super().__init__()
+        self.narrow = nn.Linear(width, hidden)
+        self.before = nn.LayerNorm(hidden)
+        self.convolution = Convolution(hidden, hidden, kernel, dilation, is_causal)
+        self.after = nn.LayerNorm(hidden)
+        self.out = nn.Linear(hidden, width)
+
+    def forward(self, x: Tensor, call: Call) -> Tensor:
+        hidden = self.before(self.narrow(x.relu())).relu()  # (B, T, hidden)
+        hidden = self.after(self.convolution(hidden, call)).relu()
+        return self.out(hidden)  # type: ignore[no-any-return]  # (B, T, D)

@@ -1,0 +1,36 @@
+"""Encoders that hand on more than what their last layer made of the source: (x, call) → Memory."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from weft.parts.call import Call, Memory
+from weft.parts.layers import EncoderStack
+
+
+class Recalling(EncoderStack):
+    """The memory holds the source embeddings too: for values that say which word stood there (arXiv:1705.03122)."""
+
+    def forward(self, x: Tensor, call: Call) -> Memory:
+        return replace(super().forward(x, call), embedded=x)
+
+
+class Unfolded(EncoderStack):
+    """A source of |s| tokens is stretched to ⌈factor · |s|⌉ columns, one for each token of its translation, or so
+    (Kalchbrenner et al. 2016, § 3.2, arXiv:1610.10099)."""
+
+    def __init__(self, layers: Sequence[nn.Module], closing: nn.Module, factor: float):
+        super().__init__(layers, closing)
+        self.factor = factor
+
+    def forward(self, x: Tensor, call: Call) -> Memory:
+        assert call.keep is not None, "an encoder is told which positions are real"
+        most = math.ceil(self.factor * x.size(1))
+        columns = (self.factor * call.keep.sum(1, keepdim=True).double()).ceil()  # (B, 1)
+        keep = torch.arange(most, device=x.device) < columns  # (B, columns)
+        x = x.masked_fill(~call.keep[..., None], 0.0)
+        return super().forward(F.pad(x, (0, 0, 0, most - x.size(1))), replace(call, keep=keep))

@@ -1,0 +1,143 @@
+"""Recurrence: a state that is carried from token to token, and changed by each.
+
+    LSTM   i, f, o = σ(W x_t + U h_{t-1} + b)  (three of them)                     Hochreiter & Schmidhuber 1997
+           c_t = f ⊙ c_{t-1} + i ⊙ tanh(W x_t + U h_{t-1} + b),   h_t = o ⊙ tanh(c_t)
+    GRU    r, z = σ(W x_t + U h_{t-1} + b)  (two of them)                          Cho et al. 2014, arXiv:1406.1078
+           n = tanh(W x_t + r ⊙ (U h_{t-1} + b)),   h_t = (1 - z) ⊙ n + z ⊙ h_{t-1}
+
+The GRU has its reset gate r after the product with U, as all fast kernels do; the paper has it before. A cell goes over
+a whole sequence in torch's fused kernel, or one step at a time where something must happen between two steps.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from weft.parts.call import Call
+
+
+class Cell(nn.Module):
+    """One recurrence. Its state is one tensor (B, vectors · D) that begins with h, which is also its output."""
+
+    vectors: int  # of width D in a state
+    rnn: nn.RNNBase
+
+    @property
+    def width(self) -> int:
+        return self.rnn.hidden_size
+
+    def sequence(self, x: Tensor, start: Tensor | None) -> tuple[Tensor, Tensor]:
+        """All steps at once: (B, T, inputs) → outputs (B, T, D) and the last state. No start: zeros."""
+        first = x.new_zeros(x.size(0), self.vectors * self.width) if start is None else start
+        return self._fused(x, first)
+
+    def gates(self, x: Tensor, column: int = 0) -> Tensor:
+        """What an input adds to the gates: (…, n) → (…, gates · D), through n columns of W from this one on.
+
+        The bias comes with the first of them, so that an input in pieces has it once.
+        """
+        weight = self.rnn.weight_ih_l0[:, column : column + x.size(-1)]
+        return F.linear(x, weight, None if column else self.rnn.bias_ih_l0)
+
+    def step(self, gates: Tensor, state: Tensor) -> Tensor:
+        """One step: what the inputs add to the gates (B, gates · D), and the state before it → the state after."""
+        raise NotImplementedError
+
+    def _fused(self, x: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:
+        raise NotImplementedError
+
+
+class LSTM(Cell):
+    """Long short-term memory: what the cell c keeps passes through no matrix on its way through time."""
+
+    vectors = 2
+
+    def __init__(self, inputs: int, width: int):
+        super().__init__()
+        self.rnn = nn.LSTM(inputs, width, batch_first=True)
+
+    def _fused(self, x: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:
+        h, c = (half[None].contiguous() for half in start.chunk(2, -1))  # (1, B, D) each
+        output, (h, c) = self.rnn(x, (h, c))
+        return output, torch.cat((h[0], c[0]), -1)
+
+    def step(self, gates: Tensor, state: Tensor) -> Tensor:
+        h, c = state.chunk(2, -1)
+        i, f, g, o = (gates + F.linear(h, self.rnn.weight_hh_l0, self.rnn.bias_hh_l0)).chunk(4, -1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        return torch.cat((o.sigmoid() * c.tanh(), c), -1)
+
+
+class GRU(Cell):
+    """Gated recurrent unit: one gate decides how much of the old state stays, another how much of it is asked."""
+
+    vectors = 1
+
+    def __init__(self, inputs: int, width: int):
+        super().__init__()
+        self.rnn = nn.GRU(inputs, width, batch_first=True)
+
+    def _fused(self, x: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:
+        output, h = self.rnn(x, start[None].contiguous())
+        return output, h[0]
+
+    def step(self, gates: Tensor, state: Tensor) -> Tensor:
+        own = F.linear(state, self.rnn.weight_hh_l0, self.rnn.bias_hh_l0)
+        both, n, own_n = gates[:, : 2 * self.width], gates[:, 2 * self.width :], own[:, 2 * self.width :]
+        r, z = (both + own[:, : 2 * self.width]).sigmoid().chunk(2, -1)
+        n = torch.addcmul(n, r, own_n).tanh()
+        return torch.lerp(n, state, z)
+
+
+class Forward(nn.Module):
+    """A cell that reads from the first token to the last. Padding on the right is read after all that is real."""
+
+    def __init__(self, cell: Cell):
+        super().__init__()
+        self.cell = cell
+
+    def forward(self, x: Tensor, call: Call) -> Tensor:
+        name = state_name(call)
+        output, end = self.cell.sequence(x, None if call.state is None else call.state.newest.get(name))
+        if call.state is not None:
+            call.state.replace(name, end)
+        return output  # (B, T, D)
+
+
+class Backward(nn.Module):
+    """A cell that reads from the last real token to the first. What is real stands on the left."""
+
+    def __init__(self, cell: Cell):
+        super().__init__()
+        self.cell = cell
+
+    def forward(self, x: Tensor, call: Call) -> Tensor:
+        order = _backwards(x, call.keep)[..., None]  # (B, T, 1): read in this order, and put back in the same
+        output, _ = self.cell.sequence(x.take_along_dim(order, 1), None)
+        return output.take_along_dim(order, 1)  # (B, T, D)
+
+
+class Both(nn.Module):
+    """[h→; h←]: a token's past and its future, half of the width each (Schuster & Paliwal 1997)."""
+
+    def __init__(self, forward: Forward, backward: Backward):
+        super().__init__()
+        self.forwards = forward
+        self.backwards = backward
+
+    def forward(self, x: Tensor, call: Call) -> Tensor:
+        return torch.cat((self.forwards(x, call), self.backwards(x, call)), -1)  # (B, T, D)
+
+
+def state_name(call: Call) -> str:
+    """What a recurrent part at this place is remembered under."""
+    return f"{call.place}.state"
+
+
+def _backwards(x: Tensor, keep: Tensor | None) -> Tensor:
+    """Positions of each row from its last real one to its first, padding where it was: (B, T)."""
+    forwards = torch.arange(x.size(1), device=x.device).expand(x.shape[:2])
+    if keep is None:
+        return forwards.flip(1)
+    last = keep.sum(1, keepdim=True) - 1  # (B, 1)
+    return torch.where(forwards <= last, last - forwards, forwards)
