@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from tests.contracts.tiny import TINY
-from weft.plans.catalogues import INITS, SCHEDULES
+from weft.plans.catalogues import INITS, MIXERS, SCHEDULES
 from weft.plans.part import Part
 from weft.plans.plan import Plan
 
@@ -13,17 +13,18 @@ every_init = pytest.mark.parametrize("name", list(INITS))
 every_schedule = pytest.mark.parametrize("name", list(SCHEDULES))
 
 
-def initialised(name: str, seed: int) -> nn.Module:
-    model = Plan().with_settings(TINY).build()
+def initialised(name: str, seed: int, mixer: str = "attention") -> nn.Module:
+    model = Plan().with_settings({**TINY, "mixer": mixer}).build()
     torch.manual_seed(seed)
     assert INITS.build(Part(name), model) is None
     return model
 
 
+@pytest.mark.parametrize("mixer", list(MIXERS))
 @every_init
-def test_the_seed_decides_every_weight_of_a_model(name: str) -> None:
+def test_the_seed_decides_every_weight_of_a_model(name: str, mixer: str) -> None:
     """And nothing that was there before."""
-    first, again = initialised(name, 3), initialised(name, 3)
+    first, again = initialised(name, 3, mixer), initialised(name, 3, mixer)
     assert all(torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters(), strict=True))
 
 

@@ -11,20 +11,37 @@ from weft.models.sequence_to_sequence import END, PAD
 from weft.plans.catalogues import ALL
 from weft.plans.part import Part
 from weft.plans.plan import Plan
+from weft.plans.presets import names, plan
 
 B, T, D, V = 3, 5, 16, 260  # 16: the default of 8 heads divides it
 
 TINY = {"width": D, "layers": 2, "dropout": 0.0, "vocabulary": V}
 
+LAYERS_ALONE = {"feed_forward": "none", "norm": "none", "join": "replace"}
+RECURRENT = {**LAYERS_ALONE, "mixer": "lstm", "cross": "additive"}
+
+# Decoders that are more than a list of layers, with what they are made of.
+DECODERS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "continuing": {**RECURRENT, "encoder.mixer": {"name": "lstm", "direction": "backward"}, "cross": "none"},
+    "attend-first": {**RECURRENT, "mixer": "gru", "layers": 1},
+    "attend-below": {**RECURRENT, "layers": 3},
+    "input-feeding": RECURRENT,
+    "attend-everywhere": {**LAYERS_ALONE, "mixer": "convolution", "join": "scaled-add", "cross": "dot"},
+    "stacked": {"mixer": "bottleneck", "cross": "none"},
+}
+
 # For each slot, the settings that put a part into a whole model.
 PLACES: dict[str, Any] = {
-    "mixer": lambda name: {"mixer": name, "cross": name},
+    "mixer": lambda name: {"mixer": name},
+    "cross": lambda name: {"cross": name, **({"decoder.stack": "stacked"} if name == "none" else {})},
     "feed_forward": lambda name: {"feed_forward": name},
     "activation": lambda name: {"feed_forward": {"name": "mlp", "activation": name}},
     "norm": lambda name: {"norm": name},
     "join": lambda name: {"join": name},
     "wiring": lambda name: {"wiring": name},
-    "stack": lambda name: {"stack": name},
+    "encoder.stack": lambda name: {"encoder.stack": name},
+    "decoder.stack": lambda name: {**DECODERS[name], "decoder.stack": name},
     "embedding": lambda name: {"embedding": name},
     "position": lambda name: {"position": name, "head": "linear"},  # a tied head cannot go with every position
     "head": lambda name: {"head": name},
@@ -33,16 +50,24 @@ PLACES: dict[str, Any] = {
 
 
 def every_model() -> Iterator[tuple[str, str]]:
-    """Slot and name of every part that can stand in a model."""
+    """Slot and name of every part that can stand in a model, and the small one of every family."""
     for catalogue in ALL:
         if catalogue.slot in PLACES:
             yield from ((catalogue.slot, name) for name in catalogue)
+    yield from (("preset", name) for name in names() if name.endswith("-tiny"))
 
 
 def model_with(slot: str, name: str) -> nn.Module:
     """A tiny model with this part in its slot, in double precision, with no weight at zero or one by chance."""
-    model = Plan().with_settings({**TINY, **PLACES[slot](name)}).build().double().eval()
-    return stirred(model)
+    return stirred(tiny_plan(slot, name).build().double().eval())
+
+
+def tiny_plan(slot: str, name: str) -> Plan:
+    if slot != "preset":
+        return Plan().with_settings({**TINY, **PLACES[slot](name)})
+    found = plan(name)
+    layers = min(found.decoder.layers, 3)  # some need one; the residual connections of others begin with the third
+    return found.with_settings({**TINY, "layers": layers})
 
 
 def stirred(module: nn.Module) -> nn.Module:

@@ -5,7 +5,10 @@ from dataclasses import FrozenInstanceError, fields
 import pytest
 import torch
 
-from weft.parts.call import Call, Memory, State
+from torch.testing import assert_close
+
+from tests.parts.watchers import Looking, Silencing
+from weft.parts.call import Call, Memory, State, Steps
 
 
 def test_a_call_stays_this_small() -> None:
@@ -13,7 +16,7 @@ def test_a_call_stays_this_small() -> None:
 
 
 def test_a_memory_stays_this_small() -> None:
-    assert [field.name for field in fields(Memory)] == ["output", "keep"]
+    assert [field.name for field in fields(Memory)] == ["output", "keep", "embedded"]
 
 
 @pytest.mark.parametrize(
@@ -48,6 +51,12 @@ def test_memory_of_some_sentences() -> None:
     chosen = memory.select(torch.tensor([2, 1]))
     assert chosen.output.flatten().tolist() == [2.0, 1.0]
     assert chosen.keep.flatten().tolist() == [True, False]
+    assert chosen.embedded is None
+
+
+def test_memory_of_some_sentences_has_their_embeddings() -> None:
+    memory = Memory(torch.zeros(2, 1, 1), torch.ones(2, 1), embedded=torch.tensor([[[5.0]], [[6.0]]]))
+    assert memory.select(torch.tensor([1])).embedded.tolist() == [[[6.0]]]
 
 
 def test_append_returns_everything_so_far() -> None:
@@ -75,6 +84,40 @@ def test_append_keeps_names_apart() -> None:
     state = State()
     state.append("0.key", torch.tensor([[1]]))
     assert state.append("1.key", torch.tensor([[2]])).tolist() == [[2]]
+
+
+def test_what_is_replaced_is_forgotten_and_what_is_there_moves_with_its_hypothesis() -> None:
+    state = State()
+    state.replace("state", torch.tensor([[1.0], [2.0], [3.0]]))
+    state.replace("state", torch.tensor([[10.0], [20.0], [30.0]]))
+    state.append("keys", torch.tensor([[1], [2], [3]]))
+    state.select(torch.tensor([2, 0, 0]))
+    assert state.newest["state"].tolist() == [[30.0], [10.0], [10.0]]
+    state.select(torch.tensor([1]))
+    assert state.newest["state"].tolist() == [[10.0]]
+    assert state.hypotheses["keys"].tolist() == [[1]]
+
+
+def test_retain_leaves_what_is_replaced() -> None:
+    state = State()
+    state.replace("state", torch.tensor([[1.0], [2.0]]))
+    state.retain(torch.tensor([1]))
+    assert state.newest["state"].tolist() == [[1.0], [2.0]]
+
+
+def test_steps_are_shown_as_a_whole() -> None:
+    look = Looking()
+    steps = Steps(look)
+    for t in range(3):
+        steps.see("decoder.cross", "weights", torch.full((1, 1, 1, 2), float(t)))
+    assert look.seen == {}
+    steps.show()
+    assert look.seen["decoder.cross", "weights"].tolist() == [[[[0, 0], [1, 1], [2, 2]]]]
+
+
+def test_steps_hand_changes_on() -> None:
+    value = torch.ones(1, 1, 2, 3)
+    assert_close(Steps(Silencing(1)).change("decoder.cross", "heads", value), value * torch.tensor([[1.0], [0.0]]))
 
 
 def test_once_makes_its_entry_once() -> None:

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from weft.parts.attention import Attention
 from weft.parts.inits import depth_scaled, xavier
-from weft.parts.layers import Add, Layer, PostNorm, Stack, Within
+from weft.parts.layers import Add, DecoderStack, Layer, PostNorm, Within
 
 
 def test_xavier_draws_uniformly_from_its_bounds() -> None:
@@ -40,11 +40,11 @@ def test_xavier_of_a_layer_without_bias() -> None:
     xavier(nn.Linear(3, 3, bias=False))
 
 
-def stack(layers: int, sublayers: int) -> Stack:
+def stack(layers: int, sublayers: int) -> DecoderStack:
     def sublayer() -> Within:
         return Within(PostNorm(nn.LayerNorm(4), 0.0, Add()), Attention(4, 2))
 
-    return Stack([Layer({str(i): sublayer() for i in range(sublayers)}) for _ in range(layers)], nn.Identity())
+    return DecoderStack([Layer({str(i): sublayer() for i in range(sublayers)}) for _ in range(layers)], nn.Identity())
 
 
 def test_depth_scaled_divides_the_end_of_each_branch_by_the_root_of_their_number() -> None:

@@ -6,7 +6,18 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from weft.parts.call import Call, Memory
-from weft.parts.layers import Across, Add, Layer, PostNorm, PreNorm, Stack, Within
+from weft.parts.layers import (
+    Across,
+    Add,
+    DecoderStack,
+    EncoderStack,
+    Layer,
+    PostNorm,
+    PreNorm,
+    Replace,
+    ScaledAdd,
+    Within,
+)
 
 X = torch.tensor([[[1.0, 2.0, 6.0]]])
 MEMORY = Memory(torch.ones(1, 2, 3), torch.ones(1, 2, dtype=torch.bool))
@@ -29,6 +40,16 @@ class Halve(nn.Module):
 
 def test_add() -> None:
     assert_close(Add()(X, 10 * X), 11 * X)
+
+
+def test_a_scaled_sum() -> None:
+    """(x + 10 x) √½: two branches of variance 1 add up to variance 1."""
+    assert_close(ScaledAdd()(X, 10 * X), 11 * X / 2**0.5)
+
+
+def test_a_branch_alone() -> None:
+    branch = 10 * X
+    assert Replace()(X, branch) is branch
 
 
 def test_post_norm_by_hand() -> None:
@@ -108,9 +129,13 @@ def test_one_sublayer_may_stand_in_two_places() -> None:
     assert notes == ["before", "after"]
 
 
-def test_a_stack_runs_its_layers_in_order_and_closes() -> None:
+@pytest.mark.parametrize("kind", [EncoderStack, DecoderStack])
+def test_a_stack_runs_its_layers_in_order_and_closes(kind: type[EncoderStack | DecoderStack]) -> None:
     notes: list[str] = []
-    shared = Note(notes)
-    found = Stack([shared, shared, Note(notes)], Halve())(X, Call(place="encoder"))
-    assert notes == ["encoder.0", "encoder.1", "encoder.2"]
+    shared, keep = Note(notes), torch.ones(1, 1, dtype=torch.bool)
+    found = kind([shared, shared, Note(notes)], Halve())(X, Call(keep=keep, place="side"))
+    assert notes == ["side.0", "side.1", "side.2"]
+    if isinstance(found, Memory):
+        assert found.keep is keep
+        found = found.output
     assert_close(found, (X + 3) / 2)

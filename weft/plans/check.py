@@ -195,11 +195,22 @@ def _decoders(plan: Plan) -> Iterator[str]:
             f"decoder.cross: with none of them the decoder never sees the source; "
             f"choose {', '.join(_others(c.CROSSES))}, or give it the source with {given}."
         )
+    if stack == "continuing" and set(crosses) == {"none"} and _at_the_top(plan.encoder) == "forward":
+        yield (
+            "encoder.mixer.direction: continuing is given the encoder's first column, which has seen one word if the "
+            "last layer reads forward; set encoder.mixer.direction=backward."
+        )
     if stack == "attend-first":
         if decoder.layers != 1:
             yield f"decoder.layers: attend-first has one layer, not {decoder.layers}; attend-below has several."
         if any(part.name != "none" for part in parts_of(decoder.norm)):
             yield "decoder.norm: attend-first has no place for one; set decoder.norm=none."
+
+
+def _at_the_top(encoder: Encoder) -> Any:
+    """The direction in which the last layer reads."""
+    mixers = parts_of(encoder.mixer)
+    return mixers[(encoder.layers - 1) % len(mixers)].options.get("direction")
 
 
 def _others(catalogue: Catalogue[Any]) -> list[str]:

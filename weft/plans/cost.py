@@ -35,7 +35,7 @@ def parameters_by_part(model: nn.Module) -> Counter[str]:
     return counts
 
 
-SUBLAYERS = {"mix": "mixer", "cross": "cross", "feed": "feed-forward"}
+SUBLAYERS = {"mix": "mixer", "cross": "cross", "attention": "cross", "feed": "feed-forward"}
 
 
 def _kind(name: str) -> str:
@@ -45,8 +45,8 @@ def _kind(name: str) -> str:
         return f"{first} {rest[0]}"
     if {"norm", "closing"} & {*rest}:
         return f"{first} norms"
-    kinds = [kind for word, kind in SUBLAYERS.items() if word in rest]
-    return f"{first} {kinds[0] if kinds else rest[0]}"
+    words = [word for word in rest if word != "layers" and not word.isdigit()]
+    return f"{first} {next((SUBLAYERS[word] for word in words if word in SUBLAYERS), words[0])}"
 
 
 @dataclass(frozen=True)
