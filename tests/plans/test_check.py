@@ -25,7 +25,7 @@ def test_nothing_wrong() -> None:
     ("setting", "sentence"),
     [
         ("encoder.mixer=attenton", "encoder.mixer: there is no mixer 'attenton'. Did you mean 'attention'?"),
-        ("cross=attenton", "decoder.cross: there is no mixer 'attenton'. Did you mean 'attention'?"),
+        ("cross=attenton", "decoder.cross: there is no cross 'attenton'. Did you mean 'attention'?"),
         (
             "decoder.feed_forward=swigul",
             "decoder.feed_forward: there is no feed_forward 'swigul'. Did you mean 'swiglu'?",
@@ -33,7 +33,8 @@ def test_nothing_wrong() -> None:
         ("encoder.norm=layr", "encoder.norm: there is no norm 'layr'. Did you mean 'layer'?"),
         ("encoder.join=ad", "encoder.join: there is no join 'ad'. Did you mean 'add'?"),
         ("encoder.wiring=prae", "encoder.wiring: there is no wiring 'prae'. Did you mean 'pre'?"),
-        ("encoder.stack=plane", "encoder.stack: there is no stack 'plane'. Did you mean 'plain'?"),
+        ("encoder.stack=plane", "encoder.stack: there is no encoder.stack 'plane'. Did you mean 'plain'?"),
+        ("decoder.stack=plane", "decoder.stack: there is no decoder.stack 'plane'. Did you mean 'plain'?"),
         ("embedding=scald", "ends.embedding: there is no embedding 'scald'. Did you mean 'scaled'?"),
         ("position=sinus", "ends.position: there is no position 'sinus'. Did you mean 'sinusoid'?"),
         ("head=tide", "ends.head: there is no head 'tide'. Did you mean 'tied'?"),
@@ -89,6 +90,19 @@ def test_an_option_of_the_wrong_type() -> None:
 def test_at_least_one(setting: str) -> None:
     assert wrong(f"{setting}=0") == [f"{setting}: at least 1 is wanted, not 0."]
     assert wrong(f"{setting}=1") == []
+
+
+@pytest.mark.parametrize("option", ["kernel", "dilation"])
+def test_a_window_of_nothing(option: str) -> None:
+    assert wrong(f"encoder.mixer={{name: convolution, {option}: 0}}") == [
+        f"encoder.mixer.{option}: at least 1 is wanted, not 0."
+    ]
+
+
+def test_a_source_is_stretched_and_not_cut() -> None:
+    assert wrong("encoder.stack={name: unfolded, factor: 0.9}") == [
+        "encoder.stack.factor: at least 1 is wanted, not 0.9."
+    ]
 
 
 def test_a_width_of_nothing() -> None:
@@ -156,6 +170,10 @@ def test_more_than_nothing(setting: str) -> None:
         ("average=newest", "training.average: last or best is wanted, not 'newest'."),
         ("best_by=chrf", "training.best_by: bleu or loss is wanted, not 'chrf'."),
         ("sharing=none", "ends.sharing: joint or separate is wanted, not 'none'."),
+        (
+            "encoder.mixer={name: lstm, direction: up}",
+            "encoder.mixer.direction: forward or backward or both is wanted, not 'up'.",
+        ),
     ],
 )
 def test_a_word_that_is_none_of_the_allowed(setting: str, sentence: str) -> None:
@@ -170,11 +188,11 @@ def test_every_bounded_number_and_word_has_a_test_here() -> None:
     """A new name in one of the tables of bounds needs its sentence read above."""
     assert {*AT_LEAST, *RATES, *POSITIVE, *WORDS} == {
         *("width", "layers", "steps", "batch_tokens", "accumulate", "longest", "validate_every", "average_of"),
-        *("heads", "key_width", "value_width", "hidden", "limit"),
+        *("heads", "key_width", "value_width", "hidden", "limit", "kernel", "dilation", "factor"),
         *("weight_decay", "clip", "patience", "seed", "warmup"),
         *("dropout", "smoothing", "bpe_dropout", "beta1", "beta2", "floor"),
         *("rate", "epsilon"),
-        *("average", "best_by", "sharing"),
+        *("average", "best_by", "sharing", "direction"),
     }
 
 
@@ -217,6 +235,76 @@ def test_positions_that_take_all_of_the_width_or_nothing(features: int) -> None:
     assert wrong(f"position={{name: concatenated, features: {features}}}", "head=linear") == [
         f"ends.position.features: between 1 and 7, not {features}."
     ]
+
+
+@pytest.mark.parametrize("direction", ["backward", "both"])
+def test_a_decoder_that_reads_what_is_not_written(direction: str) -> None:
+    assert wrong(f"decoder.mixer={{name: gru, direction: {direction}}}") == [
+        f"decoder.mixer.direction: a decoder reads forward only, not {direction}: "
+        "what comes after a token is not written yet."
+    ]
+    assert wrong("decoder.mixer={name: gru, direction: forward}") == []
+
+
+def test_two_directions_in_a_width_of_one() -> None:
+    found = wrong("width=1", "mixer=lstm", "cross=dot")
+    assert found == ["width: at least 2 for two directions, half of it each."]
+    assert wrong("width=1", "encoder.mixer={name: lstm, direction: forward}", "decoder.mixer=lstm", "cross=dot") == []
+
+
+ALONE = ("feed_forward=none", "norm=none", "join=replace")
+
+
+@pytest.mark.parametrize("stack", ["continuing", "attend-first", "attend-below", "input-feeding"])
+def test_a_recurrent_decoder_without_recurrence(stack: str) -> None:
+    assert wrong(*ALONE, "layers=1", "cross=dot", "encoder.mixer=lstm", f"decoder.stack={stack}") == [
+        f"decoder.mixer: {stack} goes from state to state, with lstm or gru, not attention."
+    ]
+
+
+@pytest.mark.parametrize("stack", ["attend-first", "attend-below", "input-feeding", "attend-everywhere"])
+def test_a_decoder_that_looks_with_nothing_to_look_with(stack: str) -> None:
+    assert wrong(*ALONE, "layers=1", "mixer=gru", "cross=none", f"decoder.stack={stack}") == [
+        f"decoder.cross: {stack} looks at the source; choose attention, additive, general, dot."
+    ]
+
+
+@pytest.mark.parametrize("stack", ["attend-first", "attend-below", "input-feeding", "attend-everywhere"])
+def test_a_decoder_that_has_no_place_for_a_feed_forward(stack: str) -> None:
+    assert wrong("layers=1", "norm=none", "join=replace", "mixer=gru", "cross=dot", f"decoder.stack={stack}") == [
+        f"decoder.feed_forward: {stack} has no place for one; set decoder.feed_forward=none."
+    ]
+
+
+def test_a_decoder_that_never_sees_the_source() -> None:
+    assert wrong("cross=none") == [
+        "decoder.cross: with none of them the decoder never sees the source; choose attention, additive, general, dot, "
+        "or give it the source with decoder.stack=continuing (one vector) or decoder.stack=stacked (its columns)."
+    ]
+    assert wrong("cross=[none, dot]") == []
+    assert wrong("cross=none", "decoder.stack=stacked") == []
+
+
+def test_a_source_of_which_only_the_first_word_is_seen() -> None:
+    settings = (*ALONE, "cross=none", "decoder.mixer=lstm", "decoder.stack=continuing")
+    assert wrong(*settings, "encoder.mixer={name: lstm, direction: forward}") == [
+        "encoder.mixer.direction: continuing is given the encoder's first column, which has seen one word if the last "
+        "layer reads forward; set encoder.mixer.direction=backward."
+    ]
+    assert wrong(*settings, "encoder.mixer={name: lstm, direction: backward}") == []
+    assert wrong(*settings, "encoder.mixer=lstm") == []
+
+
+def test_attention_before_each_step_in_several_layers_or_with_a_norm_or_join() -> None:
+    settings = (*ALONE, "mixer=gru", "cross=additive", "decoder.stack=attend-first")
+    assert wrong(*settings, "decoder.layers=2") == [
+        "decoder.layers: attend-first has one layer, not 2; attend-below has several."
+    ]
+    assert wrong(*settings, "decoder.layers=1", "decoder.norm=layer", "decoder.join=add") == [
+        "decoder.norm: attend-first has no place for one; set decoder.norm=none.",
+        "decoder.join: attend-first has no place for one; set decoder.join=replace.",
+    ]
+    assert wrong(*settings, "decoder.layers=1") == []
 
 
 def test_training_on_sentences_longer_than_the_positions() -> None:

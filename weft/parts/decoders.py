@@ -123,9 +123,7 @@ class AttendBelow(nn.Module):
     Only the bottom one goes step by step.
     """
 
-    def __init__(
-        self, bottom: AttentiveRecurrence, layers: Sequence[FedLayer], closing: nn.Module, dropout: float
-    ):
+    def __init__(self, bottom: AttentiveRecurrence, layers: Sequence[FedLayer], closing: nn.Module, dropout: float):
         super().__init__()
         self.bottom = bottom
         self.layers = nn.ModuleList(layers)

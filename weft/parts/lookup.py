@@ -1,10 +1,10 @@
 """Attention as it was before 2017: one head that looks at the encoder's output as it is.
 
-    α_tj = softmax over j of score(s_t, h_j),   context_t = Σ_j α_tj h_j
+α_tj = softmax over j of score(s_t, h_j),   context_t = Σ_j α_tj h_j
 
-    additive   v · tanh(W s + U h)              Bahdanau, Cho & Bengio 2014, arXiv:1409.0473
-    general    s · W h                          Luong, Pham & Manning 2015, arXiv:1508.04025
-    dot        s · h                            the same
+additive   v · tanh(W s + U h)              Bahdanau, Cho & Bengio 2014, arXiv:1409.0473
+general    s · W h                          Luong, Pham & Manning 2015, arXiv:1508.04025
+dot        s · h                            the same
 """
 
 import math

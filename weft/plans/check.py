@@ -203,8 +203,9 @@ def _decoders(plan: Plan) -> Iterator[str]:
     if stack == "attend-first":
         if decoder.layers != 1:
             yield f"decoder.layers: attend-first has one layer, not {decoder.layers}; attend-below has several."
-        if any(part.name != "none" for part in parts_of(decoder.norm)):
-            yield "decoder.norm: attend-first has no place for one; set decoder.norm=none."
+        for slot, name in (("norm", "none"), ("join", "replace")):
+            if any(part.name != name for part in parts_of(getattr(decoder, slot))):
+                yield f"decoder.{slot}: attend-first has no place for one; set decoder.{slot}={name}."
 
 
 def _at_the_top(encoder: Encoder) -> Any:

@@ -110,9 +110,7 @@ def input_feeding(shelf: DecoderShelf) -> InputFeeding:
 
 def attend_everywhere(shelf: DecoderShelf) -> AttendEverywhere:
     """Layers that look after each mixer, with queries that know the last word (arXiv:1705.03122)"""
-    layers = [
-        LookingLayer(shelf.width, shelf.mix(i), shelf.cross(i), shelf.wiring(i)) for i in range(shelf.layers)
-    ]
+    layers = [LookingLayer(shelf.width, shelf.mix(i), shelf.cross(i), shelf.wiring(i)) for i in range(shelf.layers)]
     return AttendEverywhere(layers, shelf.closing())
 
 
