@@ -4,7 +4,6 @@ from dataclasses import FrozenInstanceError, fields
 
 import pytest
 import torch
-
 from torch.testing import assert_close
 
 from tests.parts.watchers import Looking, Silencing

@@ -46,7 +46,7 @@ def test_the_gate_is_a_gated_linear_unit() -> None:
 
 
 def test_dilations_that_double_reach_1024_positions() -> None:
-    """Kernel 2 with dilations 1, 2, 4 … 512: 64 ms of sound at 16 kHz, in ten layers (the lectures' picture of WaveNet)."""
+    """Kernel 2 with dilations 1, 2, 4 … 512, as in WaveNet: ten layers hear 64 ms of sound at 16 kHz."""
     stack = [Convolution(1, 1, 2, 2**i, is_causal=True).double() for i in range(10)]
     x = torch.zeros(1, 1500, 1, dtype=torch.float64, requires_grad=True)
     y = x

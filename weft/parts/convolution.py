@@ -13,7 +13,7 @@ from weft.parts.call import Call
 
 
 class Convolution(nn.Module):
-    """A window over the sequence: (B, T, inputs) → (B, T, outputs). Beyond both ends, and in padding, there are zeros."""
+    """A window over the sequence: (B, T, inputs) → (B, T, outputs). In padding and beyond both ends there are zeros."""
 
     def __init__(self, inputs: int, outputs: int, kernel: int, dilation: int, is_causal: bool):
         super().__init__()

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import torch
 from torch import nn
 
 
@@ -24,7 +25,7 @@ def xavier(model: nn.Module) -> None:
 
 def _begin_cell(cell: nn.RNNBase) -> None:
     for name, parameter in cell.named_parameters():
-        for i, gate in enumerate(parameter.data.split(cell.hidden_size)):  # (D, inputs), (D, D) or (D) each
+        for i, gate in enumerate(torch.split(parameter.data, cell.hidden_size)):  # (D, inputs), (D, D) or (D) each
             if name.startswith("weight_ih"):
                 nn.init.xavier_uniform_(gate)
             elif name.startswith("weight_hh"):

@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from weft.parts.call import Call, Memory
 from weft.parts.dropout import Dropout
 
-
 Body = Callable[[Tensor, Call], Tensor]
 
 

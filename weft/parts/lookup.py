@@ -80,7 +80,7 @@ class Lookup(nn.Module):
         # Hypotheses of one sentence lie next to each other: they are more queries of that sentence.
         scores = self.score(x.reshape(B, -1, D), key)  # (B, hypotheses · T, S)
         weights = scores.masked_fill(~memory.keep[:, None], -math.inf).softmax(-1)
-        context = (weights @ _values(memory)).view_as(x)  # (B, T, D)
+        context: Tensor = (weights @ _values(memory)).view_as(x)  # (B, T, D)
         if call.watch is not None:
             call.watch.see(call.place, "weights", weights.reshape(x.size(0), 1, -1, S))  # (B, H, T, S)
             context = call.watch.change(call.place, "heads", context[:, :, None])[:, :, 0]  # (B, T, H, K)

@@ -36,8 +36,13 @@ class Cell(nn.Module):
 
         The bias comes with the first of them, so that an input in pieces has it once.
         """
-        weight = self.rnn.weight_ih_l0[:, column : column + x.size(-1)]
-        return F.linear(x, weight, None if column else self.rnn.bias_ih_l0)
+        weight, _, bias, _ = self.rnn.all_weights[0]
+        return F.linear(x, weight[:, column : column + x.size(-1)], None if column else bias)
+
+    def own_gates(self, h: Tensor) -> Tensor:
+        """What the state adds to the gates, U h and its bias: (B, D) → (B, gates · D)."""
+        _, weight, _, bias = self.rnn.all_weights[0]
+        return F.linear(h, weight, bias)
 
     def step(self, gates: Tensor, state: Tensor) -> Tensor:
         """One step: what the inputs add to the gates (B, gates · D), and the state before it → the state after."""
@@ -63,7 +68,7 @@ class LSTM(Cell):
 
     def step(self, gates: Tensor, state: Tensor) -> Tensor:
         h, c = state.chunk(2, -1)
-        i, f, g, o = (gates + F.linear(h, self.rnn.weight_hh_l0, self.rnn.bias_hh_l0)).chunk(4, -1)
+        i, f, g, o = (gates + self.own_gates(h)).chunk(4, -1)
         c = f.sigmoid() * c + i.sigmoid() * g.tanh()
         return torch.cat((o.sigmoid() * c.tanh(), c), -1)
 
@@ -82,11 +87,11 @@ class GRU(Cell):
         return output, h[0]
 
     def step(self, gates: Tensor, state: Tensor) -> Tensor:
-        own = F.linear(state, self.rnn.weight_hh_l0, self.rnn.bias_hh_l0)
-        both, n, own_n = gates[:, : 2 * self.width], gates[:, 2 * self.width :], own[:, 2 * self.width :]
-        r, z = (both + own[:, : 2 * self.width]).sigmoid().chunk(2, -1)
-        n = torch.addcmul(n, r, own_n).tanh()
-        return torch.lerp(n, state, z)
+        widths = [2 * self.width, self.width]
+        both, n = torch.split(gates, widths, -1)
+        own_both, own_n = torch.split(self.own_gates(state), widths, -1)
+        r, z = (both + own_both).sigmoid().chunk(2, -1)
+        return torch.lerp(torch.addcmul(n, r, own_n).tanh(), state, z)
 
 
 class Forward(nn.Module):

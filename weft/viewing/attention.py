@@ -25,12 +25,14 @@ class Recorder(HeadsOff):
         self.seen[place, name] = value
 
     def maps(self) -> dict[str, Tensor]:
-        """Of the first row of the batch: encoder, decoder and cross attention, (N, H, T, S) each."""
+        """Of the first row of the batch: encoder, decoder and cross attention, (N, H, T, S) each; N = 0 where a model
+        has none."""
         weights = {place: seen[0] for (place, name), seen in self.seen.items() if name == "weights"}
-        return {
-            kind: torch.stack([w for place, w in weights.items() if place.startswith(side) and place.endswith(name)])
+        found = {
+            kind: [w for place, w in weights.items() if place.startswith(side) and place.endswith(name)]
             for kind, (side, name) in KINDS.items()
         }
+        return {kind: torch.stack(layers) if layers else torch.zeros(0, 0, 0, 0) for kind, layers in found.items()}
 
 
 def heads_of(model: SequenceToSequence) -> dict[str, tuple[int, int]]:
@@ -113,6 +115,8 @@ class Attention:
         """(layers, heads, query, key): of one layer, one head, or all of them."""
         place_of(kind, 1)  # is there such a kind?
         maps: Tensor = getattr(self, kind)
+        if not maps.size(0):
+            raise WeftError(f"{self.model} has no {NAMES[kind]}: there is nothing to look at.")
         for name, number, most in (("layer", layer, maps.size(0)), ("head", head, maps.size(1))):
             if number is not None:
                 _check(name, number, most)
@@ -145,7 +149,7 @@ class Attention:
             "score": self.score,
             "attention": {
                 each: {"layer": layer, "head": head, "maps": self.each(each, layer, head).tolist()}
-                for each in ([kind] if kind else KINDS)
+                for each in ([kind] if kind else [kind for kind in KINDS if getattr(self, kind).size(0)])
             },
         }
 
