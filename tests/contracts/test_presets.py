@@ -70,9 +70,11 @@ def test_the_sizes_of_table_3(name: str) -> None:
     assert parameters(plan(name)) / 1e6 == pytest.approx(TABLE_3[name], rel=0.07)
 
 
-def test_the_size_of_the_tiny_model() -> None:
-    """The size that the score of record is told for."""
-    assert parameters(plan("transformer-tiny")) / 1e6 == pytest.approx(2.6, rel=0.05)
+@pytest.mark.parametrize("name", [name for name in names() if name.endswith("-tiny")])
+def test_the_size_of_the_tiny_models(name: str) -> None:
+    """The size that the score of record is told for, in every family."""
+    assert parameters(plan(name)) / 1e6 == pytest.approx(2.6, rel=0.05)
+    assert plan(name).ends.vocabulary == 10_000
 
 
 @pytest.mark.parametrize(
@@ -95,6 +97,18 @@ def test_every_attention_of_a_row_has_its_heads(name: str, differences: dict[str
         assert part.options == differences
 
 
+def test_gnmt_is_residual_from_the_third_layer_on_and_reads_both_ways_in_the_first() -> None:
+    chosen = plan("gnmt")
+    for side in (chosen.encoder, chosen.decoder):
+        assert [part.name for part in side.join] == ["replace"] * 2 + ["add"] * 6
+    assert [part.options.get("direction", "both") for part in chosen.encoder.mixer] == ["both"] + ["forward"] * 7
+
+
+def test_bytenets_dilations_double_from_1_to_16() -> None:
+    for side in (plan("bytenet").encoder, plan("bytenet").decoder):
+        assert [part.options["dilation"] for part in side.mixer] == [1, 2, 4, 8, 16]
+
+
 @pytest.mark.parametrize(
     ("name", "setting", "value"),
     [
@@ -114,6 +128,14 @@ def test_every_attention_of_a_row_has_its_heads(name: str, differences: dict[str
         ("transformer-d-smooth2", "ends.head.options", {"smoothing": 0.2}),
         ("transformer-e", "ends.position.name", "learned"),
         ("transformer-big", "encoder.dropout", 0.3),
+        ("seq2seq-rnn", "encoder.mixer.options", {"direction": "backward"}),
+        ("seq2seq-rnn", "decoder.cross.name", "none"),
+        ("bahdanau", "decoder.cross.name", "additive"),
+        ("bahdanau", "encoder.mixer.name", "gru"),
+        ("luong", "decoder.stack.name", "input-feeding"),
+        ("gnmt", "encoder.layers", 8),
+        ("convs2s", "encoder.stack.name", "recalling"),
+        ("bytenet", "encoder.layers", 30),
         ("transformer-tiny", "encoder.layers", 4),
         ("transformer-tiny", "width", 128),
     ],

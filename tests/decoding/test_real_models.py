@@ -26,6 +26,21 @@ def small(seed: int = 1, **settings: object) -> SequenceToSequence:
     return model
 
 
+FAMILIES = ["seq2seq-rnn", "bahdanau", "luong", "gnmt", "convs2s", "bytenet"]
+
+
+def small_of(family: str) -> SequenceToSequence:
+    """The same of another family: 16 wide, three layers where it may have them."""
+    torch.manual_seed(1)
+    found = plan(f"{family}-tiny")
+    layers = min(found.decoder.layers, 3)
+    model = found.with_settings({"width": 16, "layers": layers, "vocabulary": 260}).build().eval()
+    with torch.no_grad():
+        model.head.bias.normal_()
+        model.head.bias[END] = 3.0
+    return model
+
+
 MODEL = small()
 
 
@@ -53,6 +68,25 @@ def test_step_by_step_is_all_at_once(search: Search, settings: dict[str, str]) -
         for hypothesis in found:
             expected = recomputed(model, source, hypothesis.ids)
             assert hypothesis.log_probs == pytest.approx(expected.tolist(), abs=1e-5)
+
+
+@pytest.mark.parametrize("search", [Greedy(), Beam(4), Sample(temperature=2.0)])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_step_by_step_is_all_at_once_in_every_family(search: Search, family: str) -> None:
+    model = small_of(family)
+    for source, found in zip(SOURCES, search([model], filled(SOURCES))):
+        for hypothesis in found:
+            expected = recomputed(model, source, hypothesis.ids)
+            assert hypothesis.log_probs == pytest.approx(expected.tolist(), abs=1e-5)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_families_vote_with_each_other(family: str) -> None:
+    models = [MODEL, small_of(family)]
+    for source, found in zip(SOURCES, Beam(3)(models, filled(SOURCES))):
+        for hypothesis in found:
+            each = torch.stack([recomputed(model, source, hypothesis.ids).exp() for model in models])
+            assert [math.exp(p) for p in hypothesis.log_probs] == pytest.approx(each.mean(0).tolist(), abs=1e-5)
 
 
 def test_sentences_end_one_after_the_other() -> None:
