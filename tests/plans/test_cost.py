@@ -39,6 +39,7 @@ def test_the_step_of_a_transformer_by_its_formula(feed_forward: str) -> None:
     assert cost.operations == 6 * 120 * (matrices + 300 * 32 + looks * 10)
 
 
+@pytest.mark.filterwarnings("ignore:TF32")  # torch says that there is no Intel GPU, whenever oneDNN is switched
 @pytest.mark.parametrize(
     "name", ["seq2seq-rnn", "bahdanau", "luong", "gnmt", "convs2s", "bytenet", "transformer"], ids=str
 )
