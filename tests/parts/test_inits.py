@@ -8,7 +8,9 @@ from torch import nn
 from torch.testing import assert_close
 
 from weft.parts.attention import Attention
-from weft.parts.inits import depth_scaled, xavier
+from weft.parts.call import Call
+from weft.parts.convolution import GatedConvolution
+from weft.parts.inits import depth_scaled, gated, xavier
 from weft.parts.layers import Add, DecoderStack, Layer, PostNorm, Within
 
 
@@ -58,3 +60,25 @@ def test_depth_scaled_divides_the_end_of_each_branch_by_the_root_of_their_number
     for name, value in model.state_dict().items():
         branches = (4 if name.startswith("encoder") else 9) if name.endswith("body.out.weight") else 1
         assert_close(value, plain[name] / math.sqrt(branches), msg=name)
+
+
+def test_the_variance_of_a_gated_convolution_is_kept() -> None:
+    """Half of the signal passes the gate: with N(0, 4 / fan in) what comes out is as large as what went in."""
+    convolution = GatedConvolution(64, 3, 1, is_causal=True)
+    gated(convolution)
+    x = torch.randn(20, 50, 64)
+    assert convolution(x, Call())[:, 2:].var() == pytest.approx(1.0, abs=0.35)  # σ² is 1/4 and a little more
+    xavier(convolution)
+    assert convolution(x, Call())[:, 2:].var() < 0.3
+
+
+def test_recurrent_cells() -> None:
+    """Gate by gate; the forget gate of an LSTM begins open, and so it is with nothing else."""
+    lstm, gru = nn.LSTM(6, 4), nn.GRU(6, 4)
+    xavier(nn.ModuleList([lstm, gru]))
+    assert lstm.bias_ih_l0.tolist() == [0.0] * 4 + [1.0] * 4 + [0.0] * 8
+    assert not any(bias.any() for bias in (lstm.bias_hh_l0, gru.bias_ih_l0, gru.bias_hh_l0))
+    for own in (*lstm.weight_hh_l0.chunk(4), *gru.weight_hh_l0.chunk(3)):
+        assert_close(own @ own.T, torch.eye(4))
+    bound = (6 / (6 + 4)) ** 0.5  # of a uniform distribution of variance 2 / (fan in + fan out)
+    assert 0.8 * bound < lstm.weight_ih_l0.abs().max() <= bound

@@ -5,6 +5,8 @@ from collections import Counter
 import torch
 from torch import nn
 
+from weft.parts.convolution import GatedConvolution
+
 
 def xavier(model: nn.Module) -> None:
     """Uniform with variance 2 / (fan in + fan out) (Glorot & Bengio 2010); biases 0; embeddings N(0, 1/D)
@@ -33,6 +35,18 @@ def _begin_cell(cell: nn.RNNBase) -> None:
             else:
                 is_forget_gate = isinstance(cell, nn.LSTM) and name.startswith("bias_ih") and i == 1
                 nn.init.constant_(gate, 1.0 if is_forget_gate else 0.0)
+
+
+def gated(model: nn.Module) -> None:
+    """Xavier, but N(0, 4 / fan in) before the gate of a convolution, which halves what passes (arXiv:1705.03122, § 3.5)
+
+    The sum of a layer and its residual connection, scaled by √½, then has the variance of what came in.
+    """
+    xavier(model)
+    for module in model.modules():
+        if isinstance(module, GatedConvolution):
+            weight = module.convolution.kernel.weight  # (outputs, inputs, kernel)
+            nn.init.normal_(weight, std=(4 / weight[0].numel()) ** 0.5)
 
 
 def depth_scaled(model: nn.Module) -> None:

@@ -142,6 +142,11 @@ def scaled(vocabulary: int, width: int) -> ScaledEmbedding:
     return ScaledEmbedding(vocabulary, width)
 
 
+def plain(vocabulary: int, width: int) -> nn.Embedding:
+    """E[token]"""
+    return nn.Embedding(vocabulary, width)
+
+
 def concatenated(width: int, *, features: int | None = None) -> ConcatenatedSinusoid:
     """[x; PE]: a quarter of the width tells the position unless told (the lectures' picture)"""
     return ConcatenatedSinusoid(features or width // 4)
@@ -212,14 +217,18 @@ DECODERS: Catalogue[nn.Module] = Catalogue(
         "stacked": stacks.stacked,
     },
 )
-EMBEDDINGS: Catalogue[nn.Embedding] = Catalogue("embedding", ("vocabulary", "width"), {"scaled": scaled})
+EMBEDDINGS: Catalogue[nn.Embedding] = Catalogue(
+    "embedding", ("vocabulary", "width"), {"scaled": scaled, "plain": plain}
+)
 POSITIONS: Catalogue[Position] = Catalogue(
     "position",
     ("width",),
     {"sinusoid": Sinusoid, "concatenated": concatenated, "learned": learned, "none": no_position},
 )
 HEADS: Catalogue[LinearHead] = Catalogue("head", ("target", "width"), {"tied": tied, "linear": linear})
-INITS: Catalogue[None] = Catalogue("init", ("model",), {"xavier": inits.xavier, "depth-scaled": inits.depth_scaled})
+INITS: Catalogue[None] = Catalogue(
+    "init", ("model",), {"xavier": inits.xavier, "gated": inits.gated, "depth-scaled": inits.depth_scaled}
+)
 SCHEDULES: Catalogue[Schedule] = Catalogue(
     "schedule",
     ("steps",),
