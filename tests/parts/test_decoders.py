@@ -1,6 +1,7 @@
 """Decoders of their own kind, each against a loop that is written straight from its paper, one sentence at a time."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -30,6 +31,8 @@ B, T, S, D = 2, 4, 3, 6
 KEEP = torch.tensor([[True, True, True], [True, True, False]])
 X, MEMORY = torch.randn(B, T, D), Memory(torch.randn(B, S, D), KEEP, torch.randn(B, S, D))
 PLAIN = Memory(MEMORY.output, KEEP)
+Make = Callable[[], nn.Module]
+ByHand = Callable[[nn.Module, Tensor, Tensor], Tensor]
 
 
 def bare() -> PostNorm:
@@ -241,6 +244,26 @@ def test_continuing_sees_the_first_column_of_the_source_and_no_other() -> None:
 # All of them
 
 
+@pytest.mark.parametrize(
+    ("make", "by_hand"),
+    [
+        (lambda: AttendFirst(D, recurrence(), 0.0), bahdanau_by_hand),
+        (input_feeding, luong_by_hand),
+        (attend_below, gnmt_by_hand),
+    ],
+    ids=["bahdanau", "luong", "gnmt"],
+)
+def test_the_gradients_of_a_loop_are_those_of_the_loop_by_hand(make: Make, by_hand: ByHand) -> None:
+    """Nothing is cut off on the way through the state."""
+    decoder, gradients = make(), []
+    theirs = torch.stack([by_hand(decoder, X[b], real(PLAIN, b)) for b in range(B)])
+    for hidden in (decoder(X, Call(memory=PLAIN)), theirs):
+        decoder.zero_grad()
+        hidden.square().sum().backward()
+        gradients.append({name: parameter.grad for name, parameter in decoder.named_parameters()})
+    assert_close(gradients[0], gradients[1])
+
+
 MAKERS = {
     "attend-first": lambda: AttendFirst(D, recurrence(), 0.0),
     "attend-below": attend_below,
@@ -251,7 +274,7 @@ every_loop = pytest.mark.parametrize("make", list(MAKERS.values()), ids=list(MAK
 
 
 @every_loop
-def test_a_watcher_sees_all_steps_at_once(make: type[nn.Module]) -> None:
+def test_a_watcher_sees_all_steps_at_once(make: Make) -> None:
     decoder, watch = make(), Looking()
     watched = decoder(X, Call(memory=PLAIN, watch=watch, place="decoder"))
     weights = watch.seen["decoder.cross", "weights"]
@@ -262,7 +285,7 @@ def test_a_watcher_sees_all_steps_at_once(make: type[nn.Module]) -> None:
 
 
 @every_loop
-def test_a_watcher_sees_each_step_of_a_run(make: type[nn.Module]) -> None:
+def test_a_watcher_sees_each_step_of_a_run(make: Make) -> None:
     decoder, watch, state, whole = make(), Looking(), State(), Looking()
     decoder(X, Call(memory=PLAIN, watch=whole, place="decoder"))
     for t in range(T):
@@ -271,7 +294,7 @@ def test_a_watcher_sees_each_step_of_a_run(make: type[nn.Module]) -> None:
 
 
 @every_loop
-def test_what_a_watcher_changes_is_changed_on_the_way(make: type[nn.Module]) -> None:
+def test_what_a_watcher_changes_is_changed_on_the_way(make: Make) -> None:
     """With its only head silenced, a decoder does not see the source but for where it starts."""
     decoder, other = make(), PLAIN.output.clone()
     other[:, 1:] = torch.randn(B, S - 1, D)

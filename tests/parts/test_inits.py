@@ -67,7 +67,7 @@ def test_the_variance_of_a_gated_convolution_is_kept() -> None:
     convolution = GatedConvolution(64, 3, 1, is_causal=True)
     gated(convolution)
     x = torch.randn(20, 50, 64)
-    assert convolution(x, Call())[:, 2:].var() == pytest.approx(1.0, abs=0.35)  # σ² is 1/4 and a little more
+    assert convolution(x, Call())[:, 2:].var().item() == pytest.approx(1.0, abs=0.35)  # σ² is 1/4 and a little more
     xavier(convolution)
     assert convolution(x, Call())[:, 2:].var() < 0.3
 
