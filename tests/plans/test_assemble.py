@@ -1,13 +1,16 @@
 """From a plan to a model: what is shared, what is dealt, what is closed."""
 
+import pytest
 import torch
 from torch import nn
 
+from tests.parts.watchers import Looking
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.parts.dropout import Dropout
 from weft.parts.feed_forward import Product
 from weft.parts.positions import ConcatenatedSinusoid, Learned, NoPosition
 from weft.plans.plan import Plan
+from weft.plans.presets import plan
 
 SMALL = {"width": 8, "layers": 2, "vocabulary": 260}
 
@@ -101,6 +104,18 @@ def test_dropout_inside_where_the_plan_says_so() -> None:
     assert {layer.mix.body.dropout for layer in model.encoder.layers} == {0.25}
     assert {layer.feed.body.dropout.p for layer in model.decoder.layers} == {0.5}
     assert {layer.cross.body.dropout for layer in model.decoder.layers} == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "looks"),
+    {"seq2seq-rnn": 0, "bahdanau": 1, "luong": 1, "gnmt": 1, "convs2s": 5, "bytenet": 0, "transformer": 4}.items(),
+)
+def test_a_decoder_looks_as_often_as_its_paper_says(name: str, looks: int) -> None:
+    """Each place at which a watcher sees attention to the source."""
+    model, watch = plan(f"{name}-tiny").with_settings({"width": 16, "vocabulary": 260}).build(), Looking()
+    ids = torch.tensor([[5, 6, 2]])
+    model.decode(ids, model.encode(ids), watch=watch)
+    assert sum(place.endswith("cross") for place, _ in watch.seen) == looks
 
 
 # Makers

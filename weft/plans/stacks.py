@@ -51,8 +51,8 @@ class DecoderShelf(Shelf, Protocol):
         """The recurrence of a mixer that is one, for inputs of this width."""
 
 
-def _layers(shelf: Shelf, first: int = 0) -> list[Layer]:
-    return [shelf.layer(i) for i in range(first, shelf.layers)]
+def _layers(shelf: Shelf) -> list[Layer]:
+    return [shelf.layer(i) for i in range(shelf.layers)]
 
 
 def _starts(shelf: DecoderShelf, first: int = 0) -> list[Start]:
@@ -104,7 +104,8 @@ def attend_below(shelf: DecoderShelf) -> AttendBelow:
 def input_feeding(shelf: DecoderShelf) -> InputFeeding:
     """Recurrent layers that look after each step, and are fed what came of it in the next (arXiv:1508.04025)"""
     bottom = shelf.cell(0, 2 * shelf.width)
-    above = Continuing(_layers(shelf, 1), shelf.closing(), _starts(shelf, 1))
+    layers = [Layer({"mix": shelf.mix(i)}) for i in range(1, shelf.layers)]  # only what is above them all looks
+    above = Continuing(layers, shelf.closing(), _starts(shelf, 1))
     return InputFeeding(bottom, Start(shelf.width, bottom), above, shelf.cross(0), shelf.dropout)
 
 
