@@ -189,7 +189,7 @@ def test_show(desk: Path) -> None:
     said = weft("show", "transformer-base").stdout
     assert "parameters: 63,119,496" in said
     assert "GFLOP" in said
-    assert "encoder self-attention" in said
+    assert "encoder mixer" in said
     said = weft("show", "run", cwd=desk).stdout
     assert "width: 16" in said
     assert "source embedding = target embedding = head words" in said
@@ -201,7 +201,7 @@ def test_show_parts() -> None:
     said = weft("show", "parts", "activation").stdout
     assert said.startswith("\nfeed_forward.activation (--set feed_forward.activation=NAME)\n")
     assert "  relu           max(0, x)\n" in said
-    assert weft("show", "parts", "none").stdout.count("\n  none ") == 2, "norm and position"
+    assert weft("show", "parts", "none").stdout.count("\n  none ") == 4, "cross, feed_forward, norm and position"
 
 
 MISTAKES = {
