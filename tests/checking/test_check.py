@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from tests.commands.test_commands import weft as command
-from tests.contracts.tiny import stirred
+from tests.contracts.tiny import stirred, tiny_plan
 from tests.toys import PAIRS
 from weft.checking import check as checking
 from weft.checking.check import CHECKS, check
@@ -60,9 +60,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 
 @pytest.mark.parametrize("name", names())
 def test_every_plan_passes(tmp_path: Path, name: str) -> None:
-    for what, found in check(model_folder(tmp_path, plan(name).with_settings(SMALL)), checks=INSIDE):
-        assert isinstance(found, Finding), what
-        assert found.passed, f"{what}: {found}"
+    small = tiny_plan("preset", name).with_settings({"width": 32, "dropout": 0.2})
+    not_done = set() if name.startswith("transformer") else {"fast = clear attention"}
+    for what, found in check(model_folder(tmp_path, small), checks=INSIDE):
+        assert isinstance(found, str) == (what in not_done), found
+        assert isinstance(found, str) or found.passed, f"{what}: {found}"
 
 
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,8 +75,8 @@ def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def sees_padding(monkeypatch: pytest.MonkeyPatch) -> None:
     def encode(model: SequenceToSequence, source: Tensor, watch: Any = None) -> Memory:
-        call = Call(watch=watch, place="encoder")
-        return Memory(model.encoder(model.source(source), call), torch.ones_like(source, dtype=torch.bool))
+        call = Call(keep=torch.ones_like(source, dtype=torch.bool), watch=watch, place="encoder")
+        return model.encoder(model.source(source), call)
 
     monkeypatch.setattr(SequenceToSequence, "encode", encode)
 
