@@ -183,9 +183,7 @@ def prune(folder: Path, keep: set[int]) -> None:
     """Drop the weights of other steps, and the optimisers of all; but not of the two newest checkpoints."""
     for checkpoint in sorted(folder.glob("step-*"))[:-KEPT]:
         if int(checkpoint.name.removeprefix("step-")) not in keep:
-            shutil.rmtree(
-                checkpoint.rename(_hidden(checkpoint, "draft"))
-            )  # killed in between, it is no half checkpoint
+            shutil.rmtree(checkpoint.rename(_hidden(checkpoint, "draft")))  # killed within, it is no half checkpoint
         else:
             (checkpoint / "optimiser.safetensors").unlink(missing_ok=True)
 

@@ -117,6 +117,7 @@ class Trainer:
         except KeyboardInterrupt:
             raise Interrupted(f"stopped. {self._saved()}") from None
         finally:
+            self.united.part()
             for observer in self.observers:
                 observer.close()
 
@@ -237,9 +238,8 @@ class Trainer:
         if not math.isfinite(scores["loss"]):
             self._diverged(f"the validation loss after step {self.progress.step} is {scores['loss']}")
         self.progress.scores[self.progress.step] = scores
-        for (
-            observer
-        ) in self.observers:  # first: what a checkpoint knows is not told again by a run that goes on from it
+        # First: what a checkpoint knows is not told again by a run that goes on from it.
+        for observer in self.observers:
             observer.validation(self.progress.step, scores)
         self._save()
         if self.workers.is_first:

@@ -6,6 +6,7 @@ Sharded       everyone has a slice of each matrix, of its gradient and of Adam's
               while it computes (Rajbhandari et al. 2019, arXiv:1910.02054)                        (FSDP2)
 """
 
+import gc
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
@@ -40,6 +41,9 @@ class United:
         """Within this context an ordinary model with all the weights, for each worker to look at."""
         return nullcontext(self.model)
 
+    def part(self) -> None:
+        """Workers go their own ways: from here on nothing is computed together."""
+
 
 class Replicated(United):
     def __init__(self, model: SequenceToSequence):
@@ -52,6 +56,12 @@ class Replicated(United):
 
     def apart(self) -> AbstractContextManager[None]:
         return self.replica.no_sync()
+
+    def part(self) -> None:
+        # It keeps the group of workers alive. Were it the last to let go of it, when the interpreter ends, it would wait
+        # for a thread of gloo that waits for the interpreter: the process would never end.
+        del self.replica
+        gc.collect()  # it refers to itself
 
 
 class Sharded(United):
