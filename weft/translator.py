@@ -166,6 +166,8 @@ class Translator:
     def align(self, text: str, ids: Sequence[int]) -> list[list[float]]:
         """How much each word of a translation was written from each word of its text, both between white space:
         (target words, source words)."""
+        if not self.heads["cross"][0]:
+            raise WeftError("this model has no encoder-decoder attention: it cannot say which word comes from which.")
         return self.aligner.weights(self._seen(self.tokeniser.encode(text), ids))
 
     def choose_aligner(self, pairs: Sequence[tuple[str, str]]) -> Aligner:
@@ -210,6 +212,8 @@ class Translator:
 def note_aligner(folder: Folder) -> None:
     """Find out, on pairs that a run was validated on, which head aligns words best, and note it in its folder."""
     translator = Translator([folder])
+    if not translator.heads["cross"][0]:
+        return  # none does
     decode = translator.tokeniser.decode
     valid = islice(Corpus(folder.path / "tokens" / "valid"), ALIGNED)
     chosen = translator.choose_aligner([(decode(source.tolist()), decode(target.tolist())) for source, target in valid])

@@ -277,7 +277,7 @@ every_loop = pytest.mark.parametrize("make", list(MAKERS.values()), ids=list(MAK
 def test_a_watcher_sees_all_steps_at_once(make: Make) -> None:
     decoder, watch = make(), Looking()
     watched = decoder(X, Call(memory=PLAIN, watch=watch, place="decoder"))
-    weights = watch.seen["decoder.cross", "weights"]
+    weights = watch.seen["decoder.0.cross", "weights"]
     assert weights.shape == (B, 1, T, S)
     assert_close(weights.sum(-1), torch.ones(B, 1, T))
     assert not weights[1, :, :, 2].any(), "nothing looks at padding"
@@ -290,7 +290,7 @@ def test_a_watcher_sees_each_step_of_a_run(make: Make) -> None:
     decoder(X, Call(memory=PLAIN, watch=whole, place="decoder"))
     for t in range(T):
         decoder(X[:, t : t + 1], Call(memory=PLAIN, watch=watch, state=state, place="decoder"))
-        assert_close(watch.seen["decoder.cross", "weights"], whole.seen["decoder.cross", "weights"][:, :, t : t + 1])
+        assert_close(watch.seen["decoder.0.cross", "weights"], whole.seen["decoder.0.cross", "weights"][:, :, t : t + 1])
 
 
 @every_loop

@@ -243,6 +243,7 @@ def _rows(each: Tensor, x: Tensor) -> Tensor:
 
 
 def _looking(call: Call) -> tuple[Call, Steps | None]:
-    """The call for attention step by step, and who gathers what is seen, where someone watches."""
+    """The call for attention step by step, and who gathers what is seen, where someone watches. The one attention that
+    such a decoder has is found where that of a first layer is."""
     steps = None if call.watch is None else Steps(call.watch)
-    return replace(call.at("cross"), watch=steps), steps
+    return replace(call.at("0").at("cross"), watch=steps), steps

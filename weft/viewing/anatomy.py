@@ -79,6 +79,8 @@ def masks(
     model.decode(target, model.encode(source, recorder), watch=recorder)
     found = {}
     for kind in KINDS:
+        if (place_of(kind, 1), "weights") not in recorder.seen:
+            continue  # a model may do without
         B, _, T, S = recorder.seen[place_of(kind, 1), "weights"].shape
         visible = recorder.seen.get((place_of(kind, 1), "visible"), torch.ones(1, 1, 1, 1, dtype=torch.bool))
         found[kind] = visible[:, 0].expand(B, T, S)

@@ -13,6 +13,8 @@ from weft.errors import WeftError
 from weft.models.sequence_to_sequence import END, START, SequenceToSequence
 from weft.viewing.heads import KINDS, Head, HeadsOff, place_of
 
+NAMES = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "encoder-decoder attention"}
+
 
 class Recorder(HeadsOff):
     """A watcher that keeps what every attention shows; heads may be switched off, and nothing else is changed."""
@@ -49,6 +51,8 @@ def check_head(head: Head, counts: dict[str, tuple[int, int]]) -> None:
     """Whether there is such a head in a model with these `heads_of`."""
     place_of(head.kind, head.layer)
     layers, heads = counts[head.kind]
+    if not layers:
+        raise WeftError(f"this model has no {NAMES[head.kind]}.")
     _check("layer", head.layer, layers)
     _check("head", head.head, heads)
 
@@ -116,7 +120,7 @@ class Attention:
         place_of(kind, 1)  # is there such a kind?
         maps: Tensor = getattr(self, kind)
         if not maps.size(0):
-            raise WeftError(f"{self.model} has no {NAMES[kind]}: there is nothing to look at.")
+            raise WeftError(f"this model has no {NAMES[kind]}: there is nothing to look at.")
         for name, number, most in (("layer", layer, maps.size(0)), ("head", head, maps.size(1))):
             if number is not None:
                 _check(name, number, most)
@@ -129,6 +133,8 @@ class Attention:
         if not 0 <= query < weights.size(0):
             raise WeftError(f"there is no token {query}: they are counted from 0 to {weights.size(0) - 1}.")
         place = place_of(kind, layer)
+        if (place, "query") not in self.seen:
+            raise WeftError("this model's attention is not scaled dot-product attention: there is no q · k to show.")
         q = self.seen[place, "query"][0, head - 1, query]  # (K)
         keys, values = (self.seen[place, name][0, head - 1] for name in ("key", "value"))  # (S, K), (S, V)
         dots = keys @ q  # (S)
@@ -193,6 +199,3 @@ class Attention:
 
     def _title(self, kind: str) -> str:
         return self.translation if kind == "decoder" else self.text
-
-
-NAMES = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "encoder-decoder attention"}

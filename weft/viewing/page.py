@@ -34,7 +34,9 @@ def standalone(seen: "Attention", kind: str = "cross", layer: int | None = None)
     """The page; it opens with this kind and layer (the last one where none is said)."""
     data = {**seen.plain(), "kind": kind, "layer": layer}
     data["attention"] = {
-        each: {"maps": _rounded(getattr(seen, each).tolist())} for each in ("encoder", "decoder", "cross")
+        each: {"maps": maps}
+        for each in ("encoder", "decoder", "cross")
+        if (maps := _rounded(getattr(seen, each).tolist()))
     }
     return PAGE.substitute(
         title=escape(seen.text),

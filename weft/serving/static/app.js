@@ -1,6 +1,7 @@
 // One page, six views. What is looked at stands in the address, so that a link shows the same thing again.
 
 import { h } from "weft/dom.js";
+import { kindsOf } from "weft/panel.js";
 import { get, post, useKey } from "./api.js";
 
 const VIEWS = {
@@ -11,6 +12,7 @@ const VIEWS = {
   off: "Switch off",
   model: "Model",
 };
+const OF_ATTENTION = ["attention", "head", "off"];
 const FIRST = {
   text: "The animal didn't cross the street because it was too tired.",
   target: "",
@@ -64,7 +66,8 @@ async function show() {
     else link.removeAttribute("aria-current");
   }
   document.title = `${VIEWS[view]} · weft`;
-  const { open } = await import(`./${view}.js`);
+  const blind = OF_ATTENTION.includes(view) && !Object.keys(kindsOf(app.model.heads)).length;
+  const { open } = blind ? { open: nothingToSee } : await import(`./${view}.js`);
   if (shown !== view) return;
   close();
   root.replaceChildren();
@@ -72,6 +75,10 @@ async function show() {
   close = open(root, app) ?? (() => {});
   save();
   scrollTo(0, 0);
+}
+
+function nothingToSee(root) {
+  root.append(h("p", { class: "soft" }, "This model has no attention, so there is nothing to look at here: how it searches and what it is made of can still be seen."));
 }
 
 function turnTheme() {

@@ -1,7 +1,7 @@
 // One head, by the numbers: q · k for every key, divided by √d_k, softmax, the weighted sum of the values.
 
 import { h, headColour, label, menu, redrawn, rgb, segmented, sharp } from "weft/dom.js";
-import { KINDS } from "weft/panel.js";
+import { kindsOf } from "weft/panel.js";
 import { sentenceBar } from "./sentence.js";
 
 const SIDES = { encoder: "the token that looks", decoder: "the token that is written", cross: "the token that is written" };
@@ -23,13 +23,15 @@ export function open(root, app) {
   }
 
   function controlsFor() {
+    const kinds = kindsOf(app.model.heads);
+    if (!(state.kind in kinds)) state.kind = Object.keys(kinds).at(-1);
     const { layers, heads } = app.model.heads[state.kind];
     state.layer = Math.min(Math.max(1, state.layer ?? layers), layers);
     state.head = Math.min(Math.max(1, state.head), heads);
     const focused = document.activeElement?.getAttribute("aria-label");
     const numbers = (n) => Array.from({ length: n }, (_, i) => [i + 1, i + 1]);
     controls.replaceChildren(
-      segmented("attention", KINDS, state.kind, (kind) => set({ kind, token: 0 })),
+      segmented("attention", kinds, state.kind, (kind) => set({ kind, token: 0 })),
       h("label", { class: "control" }, h("span", {}, "Layer"), menu("layer", numbers(layers), state.layer, (layer) => set({ layer: Number(layer) }))),
       h("div", { class: "control" }, h("span", {}, "Head"), h("div", { class: "chips" },
         ...numbers(heads).map(([head]) => h("button", {

@@ -32,10 +32,10 @@ function facts(model) {
     [`${(model.parameters / 1e6).toFixed(1)} M`, "parameters"],
     [`${model.diagram.encoder.length} + ${model.diagram.decoder.length}`, "layers"],
     [plan.width, "wide"],
-    [model.heads.encoder.heads, "heads"],
+    [Math.max(...Object.values(model.heads).map(({ heads }) => heads)), "heads"],
     [model.diagram.target.sizes.vocabulary.toLocaleString("en"), "subwords"],
   ];
-  return said.map(([number, name]) => h("span", {}, h("b", { class: "number" }, String(number)), ` ${name}`));
+  return said.filter(([number]) => number).map(([number, name]) => h("span", {}, h("b", { class: "number" }, String(number)), ` ${name}`));
 }
 
 /** Layers that are alike, one after the other, are drawn once. */

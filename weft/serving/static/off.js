@@ -1,10 +1,10 @@
 // Switch heads off, and see what becomes of the translation.
 
 import { h, headColour } from "weft/dom.js";
+import { kindsOf } from "weft/panel.js";
 import { differing } from "./differing.js";
 import { sentenceBar } from "./sentence.js";
 
-const NAMES = { encoder: "Encoder", decoder: "Decoder", cross: "Encoder–decoder" };
 
 export function open(root, app) {
   const { state } = app;
@@ -36,10 +36,11 @@ export function open(root, app) {
   function drawBoards() {
     const focused = document.activeElement?.getAttribute("aria-label");
     const most = falls && Math.max(0.001, ...Object.values(falls).flat(2));
-    boards.replaceChildren(...Object.entries(app.model.heads).map(([kind, { layers, heads }]) => {
+    boards.replaceChildren(...Object.entries(kindsOf(app.model.heads)).map(([kind, name]) => {
+      const { layers, heads } = app.model.heads[kind];
       const one = (layer, head) => ({ kind, layer, head });
       const all = (n) => Array.from({ length: n }, (_, i) => i + 1);
-      return h("section", { class: "board" }, h("h2", {}, NAMES[kind]),
+      return h("section", { class: "board" }, h("h2", {}, name),
         h("div", { class: "switches", style: `grid-template-columns: auto repeat(${heads}, 1fr)` },
           ...all(layers).flatMap((layer) => [
             h("button", { class: "row-name", type: "button", title: "The whole layer", onclick: () => switched(all(heads).map((head) => one(layer, head))) }, `layer ${layer}`),
@@ -49,7 +50,7 @@ export function open(root, app) {
               const weight = falls ? Math.max(0, fall / most).toFixed(3) : 0;
               return h("button", {
                 class: "switch", type: "button", "aria-pressed": !off,
-                "aria-label": `${NAMES[kind]} layer ${layer} head ${head}`,
+                "aria-label": `${name} layer ${layer} head ${head}`,
                 title: falls ? `Without it the translation loses ${fall.toFixed(4)} a token` : null,
                 style: `--colour: ${headColour(head - 1, heads)}; --fall: ${weight}`,
                 onclick: () => switched([one(layer, head)]),

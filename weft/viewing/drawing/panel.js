@@ -6,6 +6,11 @@ import { drawMatrix } from "weft/matrix.js";
 import { drawOverview } from "weft/overview.js";
 
 export const KINDS = { encoder: "Encoder", decoder: "Decoder", cross: "Encoder–decoder" };
+
+/** The kinds of attention that a model has: counts are {kind: {layers, heads}}. */
+export function kindsOf(counts) {
+  return Object.fromEntries(Object.entries(KINDS).filter(([kind]) => counts[kind]?.layers));
+}
 const SHARES = 8; // bars beside the drawing
 const SIDES = {
   encoder: ["source token", "looks at"],
@@ -36,6 +41,8 @@ export function attentionPanel(root, counts, source, state, changed = () => {}) 
   }
 
   function controlsFor() {
+    const kinds = kindsOf(counts);
+    if (!(state.kind in kinds)) state.kind = Object.keys(kinds).at(-1);
     const { layers, heads } = counts[state.kind];
     state.layer = Math.min(Math.max(1, state.layer ?? layers), layers);
     const focused = document.activeElement?.getAttribute("aria-label");
@@ -48,7 +55,7 @@ export function attentionPanel(root, counts, source, state, changed = () => {}) 
       ondblclick: () => set({ heads: [i + 1] }),
     }, String(i + 1)));
     const parts = [
-      segmented("attention", KINDS, state.kind, (kind) => set({ kind, heads: null })),
+      segmented("attention", kinds, state.kind, (kind) => set({ kind, heads: null })),
       segmented("drawn as", { lines: "Lines", matrix: "Matrix", overview: "Overview" }, state.mode, (mode) => set({ mode })),
     ];
     if (state.mode !== "overview") {
