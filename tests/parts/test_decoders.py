@@ -287,10 +287,11 @@ def test_a_watcher_sees_all_steps_at_once(make: Make) -> None:
 @every_loop
 def test_a_watcher_sees_each_step_of_a_run(make: Make) -> None:
     decoder, watch, state, whole = make(), Looking(), State(), Looking()
+    weights = "decoder.0.cross", "weights"
     decoder(X, Call(memory=PLAIN, watch=whole, place="decoder"))
     for t in range(T):
         decoder(X[:, t : t + 1], Call(memory=PLAIN, watch=watch, state=state, place="decoder"))
-        assert_close(watch.seen["decoder.0.cross", "weights"], whole.seen["decoder.0.cross", "weights"][:, :, t : t + 1])
+        assert_close(watch.seen[weights], whole.seen[weights][:, :, t : t + 1])
 
 
 @every_loop

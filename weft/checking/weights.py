@@ -60,4 +60,4 @@ def fast_attention(subject: Subject) -> Finding | str:
     finally:
         for hook in hooks:
             hook.remove()
-    return Finding(worst(gaps), ROUNDING, "output, relative") if gaps else "no scaled dot-product attention in the model"
+    return Finding(worst(gaps), ROUNDING, "output, relative") if gaps else "the model has no such attention"

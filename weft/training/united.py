@@ -58,8 +58,8 @@ class Replicated(United):
         return self.replica.no_sync()
 
     def part(self) -> None:
-        # It keeps the group of workers alive. Were it the last to let go of it, when the interpreter ends, it would wait
-        # for a thread of gloo that waits for the interpreter: the process would never end.
+        # It keeps the group of workers alive. Were it the last to let go of it, when the interpreter ends, it would
+        # wait for a thread of gloo that waits for the interpreter: the process would never end.
         del self.replica
         gc.collect()  # it refers to itself
 
