@@ -21,6 +21,8 @@ def demo(
     out: Annotated[Path, typer.Option(help="Where the model and the picture go.")] = Path("weft-demo"),
 ) -> None:
     """Train a small Transformer on dates from scratch, translate with a shipped one, and draw its attention."""
+    from importlib.util import find_spec
+
     from rich.console import Console
 
     from weft.translator import load
@@ -33,9 +35,12 @@ def demo(
     for source, target in zip(sentences, translator.translate(sentences)):
         console.print(f"  {source}\n    [green]{target}")
     console.rule("[bold]3. What it looks at")
-    picture = out / "attention.png"
-    translator.attention(LOOKED_AT).save_png(picture)
-    console.print(f'  {picture}: the alignment of "{LOOKED_AT}" with its translation\n')
+    if find_spec("matplotlib"):
+        picture = out / "attention.png"
+        translator.attention(LOOKED_AT).save_png(picture)
+        console.print(f'  {picture}: the alignment of "{LOOKED_AT}" with its translation\n')
+    else:
+        console.print('  a picture needs matplotlib: pip install -e ".[view]"\n', markup=False)
     console.rule("[bold]What to try next")
     console.print(
         '  echo "How are you?" | weft translate en-de                 your own sentences\n'
@@ -49,7 +54,8 @@ def demo(
 def _dates(out: Path, console: "Console") -> None:
     import shutil
 
-    from weft.errors import WeftError
+    from weft.errors import Interrupted, WeftError
+    from weft.folder import Folder
     from weft.plans.presets import plan
     from weft.text.dates import make_dates
     from weft.training.observers import Bar
@@ -57,18 +63,24 @@ def _dates(out: Path, console: "Console") -> None:
     from weft.translator import Translator
 
     run = out / "dates"
-    if out.exists() and not run.exists() and any(out.iterdir()):
-        raise WeftError(f"{out} is not an earlier demo; choose another --out.")
-    shutil.rmtree(run, ignore_errors=True)
+    if Folder(run).about().get("demo"):
+        shutil.rmtree(run)
+    elif any(not thing.is_dir() for thing in out.rglob("*")):
+        raise WeftError(f"{out} holds files that are not an earlier demo's; choose another --out.")
     pairs = make_dates()
     console.print(
         f"  {len(pairs.train):,} pairs to learn from, such as {pairs.train[0][0]!r} → {pairs.train[0][1]!r}\n"
         "  dots are day.month.year, slashes month/day/year; years 00-49 are 20xx, 50-99 are 19xx\n"
     )
     recipe = plan("dates")
-    job = trainer(begin(recipe, pairs.train, pairs.valid, run), [Bar(recipe.training.steps, console)])
-    job.train()
-    _report(Translator([job.folder]), pairs, console)
+    folder = begin(recipe, pairs.train, pairs.valid, run)
+    folder.note(demo=True)  # the next demo may take its place
+    job = trainer(folder, [Bar(recipe.training.steps, console)])
+    try:
+        job.train()
+    except Interrupted:
+        raise Interrupted("stopped. The next `weft demo` begins anew.") from None
+    _report(Translator([folder]), pairs, console)
 
 
 def _report(translator: "Translator", pairs: "DatePairs", console: "Console") -> None:
