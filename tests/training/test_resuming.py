@@ -16,6 +16,7 @@ from weft.errors import Interrupted, WeftError
 from weft.folder import Folder, read_weights
 from weft.training import checkpoint
 from weft.training.loop import Trainer
+from weft.training.observers import MetricsFile
 from weft.training.run import resumed as longer
 from weft.training.run import trainer
 
@@ -218,6 +219,39 @@ def test_ctrl_c_before_the_first_step(folder: Folder) -> None:
     again = tiny_trainer(folder)
     again.resume()
     assert again.progress.step == 0
+
+
+def test_where_the_checkpoints_were_removed_a_model_is_not_overwritten(folder: Folder) -> None:
+    tiny_trainer(folder).train()
+    shutil.rmtree(folder.checkpoints)
+    with pytest.raises(WeftError, match=r"checkpoints are gone\. Its model\.safetensors can start a new run: .*--from"):
+        tiny_trainer(folder).resume()
+
+
+def test_where_the_checkpoints_were_removed_metrics_are_not_overwritten(folder: Folder) -> None:
+    job = tiny_trainer(folder, MetricsFile(folder.path / "metrics.jsonl"), Told(KeyboardInterrupt(), at=5))
+    with pytest.raises(Interrupted):
+        job.train()
+    shutil.rmtree(folder.checkpoints)
+    with pytest.raises(WeftError, match=r"its checkpoints are gone, and metrics\.jsonl says that there were some"):
+        tiny_trainer(folder).resume()
+
+
+def test_a_run_that_was_killed_before_its_first_checkpoint_begins_anew(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its metrics tell of steps, and even of the validation before that checkpoint."""
+
+    def killed(*_: object) -> None:
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as patched, pytest.raises(RuntimeError):
+        patched.setattr(checkpoint, "save", killed)
+        tiny_trainer(folder, MetricsFile(folder.path / "metrics.jsonl")).train()
+    assert '"valid"' in (folder.path / "metrics.jsonl").read_text()
+    job = tiny_trainer(folder)
+    assert job.resume() == []
+    assert job.progress.step == 0
 
 
 def _raise_keyboard_interrupt(batch: Any) -> Any:

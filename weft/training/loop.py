@@ -21,6 +21,7 @@ from weft.plans.plan import Training
 from weft.text.batches import Batches
 from weft.training import checkpoint
 from weft.training.checkpoint import Progress
+from weft.training.observers import metrics_rows
 from weft.training.united import fill, gathered, whole
 from weft.training.workers import ALONE, Workers
 
@@ -93,7 +94,24 @@ class Trainer:
         if damaged:
             sentences = [f"{path} is damaged: {wrong}." for path, wrong in damaged.items()]
             raise WeftError("\n".join([*sentences, "There is no other checkpoint to go on from."]))
+        self._refuse_to_begin_again()
         return None, []
+
+    def _refuse_to_begin_again(self) -> None:
+        """Where there have been checkpoints: they were taken away, and what is left would be overwritten."""
+        run = self.folder.path
+        if self.folder.average.exists():
+            raise WeftError(
+                f"{run} cannot be resumed: its checkpoints are gone. Its model.safetensors can start a new run: "
+                f"weft train {run} --from {run} --out NEW …"
+            )
+        metrics = run / "metrics.jsonl"
+        validations = ["valid" in row for row in metrics_rows(metrics)] if metrics.exists() else []
+        if any(validations[:-1]):  # each is told before its checkpoint is written: the last may have none
+            raise WeftError(
+                f"{run} cannot be resumed: its checkpoints are gone, and metrics.jsonl says that there were some. "
+                "Put them back, or begin anew in another --out."
+            )
 
     def train(self) -> dict[str, float]:
         """Train to the last step or until patience ends; leave the averaged model in the folder; return its scores."""
