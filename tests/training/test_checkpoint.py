@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from tests.training.test_resuming import assert_same_end, resumed
 from tests.training.tiny import Scripted, Told, are_equal, tiny_run, tiny_trainer
@@ -19,6 +20,7 @@ from weft.errors import Interrupted, NoRoom, WeftError
 from weft.folder import Folder, read_weights
 from weft.training import checkpoint
 from weft.training.run import begin
+from weft.training.run import resumed as longer
 
 SETTINGS: dict[str, Any] = {"steps": 8, "validate_every": 2, "dropout": 0.2, "average_of": 1}
 
@@ -97,14 +99,22 @@ def test_where_all_are_damaged_all_are_named_and_left(stopped: Folder) -> None:
     assert names(stopped) == before
 
 
-def test_a_damaged_checkpoint_is_not_averaged_in_silence(stopped: Folder) -> None:
-    job = tiny_trainer(stopped)
+def test_a_damaged_checkpoint_is_not_averaged_and_named(stopped: Folder) -> None:
+    """And what should be averaged but is gone is missed, not fatal: step 2 was dropped for an average of one."""
+    longer(stopped, "transformer-tiny", ["average_of=4"])
+    job, shown = tiny_trainer(stopped), Scripted()
     job.resume()
-    job.options = job.options.__class__(**{**vars(job.options), "average_of": 3})
-    job.validate = Scripted()
+    job.validate = shown
     (stopped.checkpoints / "step-00000004" / "model.safetensors").write_bytes(b"nothing of the kind")
-    with pytest.raises(WeftError, match=r"step-00000004 is damaged: its model\.safetensors is not what was written"):
-        job.train()
+    shutil.rmtree(stopped.checkpoints / "step-00000002")
+    job.train()
+    assert job.remarks == [
+        f"{stopped.checkpoints}/step-00000004 is damaged: its model.safetensors is not what was written. "
+        "The model is made without it.",
+        "average_of=4, but the model is the mean of 2: no others are left",
+    ]
+    six, eight, mean = shown.shown
+    assert all(torch.allclose((six[name] + eight[name]) / 2, mean[name]) for name in mean)
 
 
 def test_a_checkpoint_from_before_there_were_checksums(stopped: Folder) -> None:

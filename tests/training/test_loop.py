@@ -135,6 +135,16 @@ def test_training_stops_when_patience_ends(tmp_path: Path, best_by: str, scores:
     assert list(told.validations) == list(range(1, stops_at + 1))
 
 
+def test_equal_in_bleu_the_lower_loss_is_better(tmp_path: Path) -> None:
+    """At the beginning BLEU is 0.0 for long. Step 3 is the best, 4 and 5 are no better, and of equals the later."""
+    script = [(4.0, 0.0), (3.0, 0.0), (2.0, 0.0), (2.0, 0.0), (2.5, 0.0), (1.0, 9.0)]  # loss, BLEU
+    job = tiny_trainer(tiny_run(tmp_path, steps=50, validate_every=1, patience=2))
+    job.validate = Scripted(*({"loss": loss, "bleu": bleu} for loss, bleu in script))
+    job.train()
+    assert job._by_goodness() == [4, 3, 5, 2, 1]
+    assert job.remarks == ["stopped early, after step 5: no better BLEU for 2 validations; best at step 4"]
+
+
 @pytest.mark.parametrize(
     ("average", "best_by", "wanted"), [("last", "bleu", [4, 5]), ("best", "bleu", [2, 4]), ("best", "loss", [1, 3])]
 )

@@ -90,6 +90,8 @@ def train(
         scores = job.train()
         if team.is_first:
             note_aligner(folder)
+        for sentence in job.remarks:
+            console.print(sentence)
         console.print(
             f"{out}/model.safetensors: validation loss {scores['loss']:.3f}, perplexity {scores['perplexity']:.2f}, "
             f"BLEU {scores['bleu']:.1f} (greedy)"

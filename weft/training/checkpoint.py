@@ -188,18 +188,13 @@ def prune(folder: Path, keep: set[int]) -> None:
             (checkpoint / "optimiser.safetensors").unlink(missing_ok=True)
 
 
-def average(folder: Path, steps: list[int]) -> dict[str, Tensor]:
-    """The mean of the weights at these steps."""
+def average(checkpoints: Sequence[Path]) -> dict[str, Tensor]:
+    """The mean of their weights."""
     total: dict[str, Tensor] = {}
-    for checkpoint in (path_of(folder, step) for step in steps):
-        if wrong := damage(checkpoint, ["model.safetensors"]):
-            raise WeftError(
-                f"{checkpoint} is damaged: {wrong}, and the model in the end is the mean of {len(steps)} checkpoints, "
-                "this one among them. --resume with --set average_of=… averages fewer, with steps=… later ones."
-            )
-        for name, value in read_weights(checkpoint / "model.safetensors").items():
+    for found in checkpoints:
+        for name, value in read_weights(found / "model.safetensors").items():
             total[name] = total[name] + value if name in total else value.double()
-    return {name: (value / len(steps)).float() for name, value in total.items()}
+    return {name: (value / len(checkpoints)).float() for name, value in total.items()}
 
 
 def moments(model: SequenceToSequence, optimiser: Optimizer) -> dict[str, Tensor]:

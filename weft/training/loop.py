@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 import torch
+from torch import Tensor
 
 from weft.disk import owned, room_in_words
 from weft.errors import Interrupted, NoRoom, WeftError
@@ -71,6 +72,7 @@ class Trainer:
             fused=self.device.type != "mps",
         )
         self.progress = Progress()
+        self.remarks: list[str] = []  # what there is to say of how it ended
 
     def resume(self) -> list[str]:
         """Go on from the newest whole checkpoint; from the beginning, where a run was stopped before its first.
@@ -155,7 +157,10 @@ class Trainer:
         while True:
             if self._validation_is_due():
                 self._validate()
-            if progress.step >= options.steps or self._out_of_patience():
+            if progress.step >= options.steps:
+                return
+            if self._out_of_patience():
+                self.remarks.append(self._patience_ended())
                 return
             epoch, batch, group = next(groups)
             metrics = self._gradient(group)
@@ -261,34 +266,64 @@ class Trainer:
             observer.validation(self.progress.step, scores)
         self._save()
         if self.workers.is_first:
-            checkpoint.prune(self.folder.checkpoints, set(self._averaged()) | {self._by_goodness()[0]})
+            keep = {*self._to_average()[: self.options.average_of], self._by_goodness()[0]}
+            checkpoint.prune(self.folder.checkpoints, keep)
 
     def _scores(self) -> dict[str, float]:
         with self.united.whole() as model:
             return self.validate(model)
 
-    def _by_goodness(self) -> list[int]:
-        """Validated steps, best first."""
-        sign = -1 if self.options.best_by == "bleu" else 1
-        scores = self.progress.scores
-        return sorted(scores, key=lambda step: (sign * scores[step][self.options.best_by], step))
+    def _goodness(self, step: int) -> tuple[float, float]:
+        """Larger is better. Equal in BLEU, as all are that have 0.0 at the beginning, the lower loss decides."""
+        scores = self.progress.scores[step]
+        return (scores["bleu"] if self.options.best_by == "bleu" else -scores["loss"]), -scores["loss"]
 
-    def _averaged(self) -> list[int]:
-        """The steps whose weights make the model in the end."""
+    def _by_goodness(self) -> list[int]:
+        """Validated steps, best first; of equals the later."""
+        return sorted(self.progress.scores, key=lambda step: (self._goodness(step), step), reverse=True)
+
+    def _to_average(self) -> list[int]:
+        """The steps whose weights could make the model in the end, those that should first."""
         order = self._by_goodness() if self.options.average == "best" else sorted(self.progress.scores, reverse=True)
-        return sorted(order[: self.options.average_of])
+        return [step for step in order if checkpoint.path_of(self.folder.checkpoints, step).exists()]
 
     def _out_of_patience(self) -> bool:
-        since_best = sum(step > self._by_goodness()[0] for step in self.progress.scores) if self.progress.scores else 0
+        """Who is only as good as the best is no better."""
+        goodness = [self._goodness(step) for step in sorted(self.progress.scores)]
+        since_best = len(goodness) - 1 - goodness.index(max(goodness)) if goodness else 0
         return 0 < self.options.patience <= since_best
+
+    def _patience_ended(self) -> str:
+        score = {"bleu": "BLEU", "loss": "loss"}[self.options.best_by]
+        return (
+            f"stopped early, after step {self.progress.step}: no better {score} for {self.options.patience} "
+            f"validations; best at step {self._by_goodness()[0]}"
+        )
 
     def _finish(self) -> dict[str, float]:
         if self.workers.is_first:
-            weights = checkpoint.average(self.folder.checkpoints, self._averaged())
-            save_weights(weights, self.folder.average)
+            save_weights(self._average(), self.folder.average)
         self.workers.wait()
         fill(self.model, fitting_weights(self.model, self.folder.average))
         return self._scores()
+
+    def _average(self) -> dict[str, Tensor]:
+        """The mean of as many checkpoints as are wanted; of fewer, where others are damaged or gone, and it is said."""
+        whole: list[Path] = []
+        for found in (checkpoint.path_of(self.folder.checkpoints, step) for step in self._to_average()):
+            if len(whole) == self.options.average_of:
+                break
+            if wrong := checkpoint.damage(found, ["model.safetensors"]):
+                self.remarks.append(f"{found} is damaged: {wrong}. The model is made without it.")
+            else:
+                whole.append(found)
+        if not whole:
+            raise WeftError("\n".join([*self.remarks, "There is no checkpoint left to make a model of."]))
+        if len(whole) < min(self.options.average_of, len(self.progress.scores)):
+            self.remarks.append(
+                f"average_of={self.options.average_of}, but the model is the mean of {len(whole)}: no others are left"
+            )
+        return checkpoint.average(whole)
 
 
 @contextmanager
