@@ -135,8 +135,12 @@ def test_resume_goes_on_and_a_second_training_is_refused(desk: Path) -> None:
     done = weft("train", "transformer-tiny", *files, "--out", "run", "--set", *SET, cwd=desk)
     assert done.returncode == 2
     assert done.stderr.startswith("weft: run already holds a training. --resume continues it")
-    done = weft("train", "transformer-tiny", "--out", "run", "--resume", "--set", *SET, "steps=6", cwd=desk)
+    done = weft("train", "transformer-tiny", *files, "--out", "run", "--resume", "--set", *SET, cwd=desk)
     assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("--resume goes on with the pairs that the run began with: no file is read again\n")
+    done = weft("train", "--out", "run", "--resume", "--set", "steps=6", cwd=desk)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("going on from step 4\n")
     assert (desk / "run" / "checkpoints" / "step-00000006").is_dir()
 
 
@@ -248,9 +252,9 @@ MISTAKES = {
     ),
     "no such folder": (["attend", "run", "red", "--png", "nowhere/x.png"], "nowhere/x.png cannot be used"),
     "a folder for a picture": (["attend", "run", "red", "--png", "run"], "run cannot be used"),
-    "resume with data": (
-        ["train", "transformer-tiny", "--out", "run", "--resume", "--train", "x"],
-        "leave out --train",
+    "resume with another plan": (
+        ["train", "transformer-small", "--out", "run", "--resume"],
+        "run was begun with the plan 'transformer-tiny', not 'transformer-small'.",
     ),
     "shares for one": (
         ["train", "run", "--train", "train.en", "train.de", "--valid", "val.en", "val.de", "--out", "x", "--shard"],

@@ -245,9 +245,10 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_begins_anew(
     def killed(*_: object) -> None:
         raise RuntimeError("killed")
 
-    with monkeypatch.context() as patched, pytest.raises(RuntimeError):
+    with monkeypatch.context() as patched:
         patched.setattr(checkpoint, "save", killed)
-        tiny_trainer(folder, MetricsFile(folder.path / "metrics.jsonl")).train()
+        with pytest.raises(RuntimeError, match="killed"):
+            tiny_trainer(folder, MetricsFile(folder.path / "metrics.jsonl")).train()
     assert '"valid"' in (folder.path / "metrics.jsonl").read_text()
     job = tiny_trainer(folder)
     assert job.resume() == []

@@ -37,6 +37,8 @@ def train(
     weft train transformer-tiny --train train.en train.de --valid val.en val.de --out run
 
     weft train transformer-small --train pairs.tsv --valid dev.tsv --languages en-de --out run --set steps=5000
+
+    weft train --out run --resume
     """
     from rich.console import Console
 
@@ -51,18 +53,17 @@ def train(
     from weft.training.workers import hire, join
     from weft.translator import note_aligner
 
-    chosen = find_plan(_only(plan or [], [*(train or []), *(valid or [])])).with_settings(settings or [])
-    if resume and (train or valid or start_from or languages or columns):
-        raise WeftError(
-            "--resume goes on with what the run began with: leave out --train, --valid, --from and the like."
-        )
+    words, files = plan or [], [*(train or []), *(valid or [])]
+    chosen = find_plan(_only(words, files)).with_settings(settings or []) if words or not resume else None
     with hire(workers), join(device, Sharded if shard else Replicated) as team:
         if shard and team.size == 1:
             raise WeftError("--shard shares a model out among workers: it needs --workers 2 or more, or torchrun.")
         console = Console(stderr=True, highlight=False, soft_wrap=True, quiet=not team.is_first)
         if resume and team.is_first:
-            resumed(Folder.find(out), chosen.name, settings or [])
-        elif team.is_first:
+            resumed(Folder.find(out), chosen and chosen.name, settings or [])
+            if files or start_from or languages or columns:
+                console.print("--resume goes on with the pairs that the run began with: no file is read again")
+        elif team.is_first and chosen:
             if not train or not valid:
                 raise WeftError("training needs --train FILE... and --valid FILE...")
             check_beginning(chosen, out)

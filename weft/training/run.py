@@ -121,12 +121,15 @@ def _unfinished(folder: Path) -> list[Path]:
     return sorted(found, key=lambda thing: thing.name == BEGINNING)
 
 
-def resumed(folder: Folder, name: str, settings: Sequence[str]) -> Folder:
-    """The same run folder, with other training options where they are set; what the model is made of stays."""
+def resumed(folder: Folder, name: str | None, settings: Sequence[str]) -> Folder:
+    """The same run folder, with other training options where they are set; what the model is made of stays.
+
+    Whoever names a plan means a run of that plan.
+    """
     with owned(folder.path):
         old = folder.plan()
         new = old.with_settings(settings)
-        if old.name != name:
+        if name not in (None, old.name):
             raise WeftError(f"{folder.path} was begun with the plan {old.name!r}, not {name!r}.")
         if replace(new, training=old.training) != old:
             raise WeftError("only training options can be set anew when a run is resumed: the model is what it is.")
