@@ -170,10 +170,23 @@ def test_sentences_that_the_positions_cannot_hold_are_left_out(tmp_path: Path) -
     tiny_trainer(folder).train()  # and BPE dropout makes none too long to train on
 
 
-def test_tokens_that_are_gone_are_named(tmp_path: Path) -> None:
-    folder = tiny_run(tmp_path)
-    (tmp_path / "tokens" / "train" / "ids.bin").unlink()
-    assert "cannot be resumed: its tokens are gone" in refusal(lambda: trainer(folder))
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("ids.bin", None, "its tokens are gone"),
+        ("ids.bin", bytes(7), "is damaged: Size of available data"),
+        ("ids.bin", bytes(8), "is damaged: ids.bin and ends.bin do not fit together"),
+        ("corpus.json", b"{", "is damaged: Expecting"),
+    ],
+)
+def test_tokens_that_are_gone_or_damaged_are_named(tmp_path: Path, name: str, data: bytes | None, reason: str) -> None:
+    """And what to do instead."""
+    folder, file = tiny_run(tmp_path), tmp_path / "tokens" / "train" / name
+    file.unlink() if data is None else file.write_bytes(data)
+    words = refusal(lambda: trainer(folder))
+    assert words.startswith(f"{tmp_path} cannot be resumed: ")
+    assert reason in words
+    assert words.endswith(f"weft train {tmp_path} --from {tmp_path} --train … --valid … --out NEW")
 
 
 def test_a_device_that_is_not_there_is_named(tmp_path: Path) -> None:

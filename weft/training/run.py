@@ -177,9 +177,16 @@ def recorders(folder: Folder) -> Iterator[Observer]:
 
 
 def _corpus(folder: Folder, name: str) -> Corpus:
-    if not Corpus.exists(folder.path / "tokens" / name):
-        raise WeftError(f"{folder.path} cannot be resumed: its tokens are gone ({folder.path / 'tokens' / name}).")
-    return Corpus(folder.path / "tokens" / name)
+    tokens, run = folder.path / "tokens" / name, folder.path
+    try:
+        if not Corpus.exists(tokens):
+            raise WeftError(f"its tokens are gone ({tokens}).")
+        return Corpus(tokens)
+    except WeftError as error:
+        raise WeftError(
+            f"{run} cannot be resumed: {error} Where it has weights, they can start a new run on the same files: "
+            f"weft train {run} --from {run} --train … --valid … --out NEW"
+        ) from None
 
 
 def _texts(pairs: Pairs) -> Iterator[str]:
