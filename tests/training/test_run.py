@@ -13,6 +13,7 @@ from tests.training.test_workers import alone
 from tests.training.tiny import Told, reversed_letters, tiny_plan, tiny_run, tiny_trainer
 from weft.errors import WeftError
 from weft.folder import Folder, read_weights
+from weft.plans.plan import Plan
 from weft.text.corpus import Corpus
 from weft.training.run import begin, trainer
 
@@ -192,3 +193,13 @@ def test_tokens_that_are_gone_or_damaged_are_named(tmp_path: Path, name: str, da
 def test_a_device_that_is_not_there_is_named(tmp_path: Path) -> None:
     folder = tiny_run(tmp_path)
     assert "there is no device 'warp' here" in refusal(lambda: trainer(folder, device="warp"))
+
+
+def test_a_model_that_does_not_fit_into_memory_is_said_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tiny_run(tmp_path)
+    monkeypatch.setattr(Plan, "build", lambda *_, **__: torch.empty(2**50))
+    assert refusal(lambda: trainer(folder)).startswith(
+        "there is no memory for this model: you tried to allocate 4503599627370496 bytes."
+    )

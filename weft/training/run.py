@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import islice
@@ -149,7 +150,8 @@ def trainer(
     plan, tokeniser = folder.plan(), folder.tokeniser()
     train, valid = (_corpus(folder, name) for name in ("train", "valid"))
     torch.manual_seed(plan.training.seed)
-    model = plan.build(vocabulary=len(tokeniser)).to(usable_device(device))
+    with _memory_in_words(plan):
+        model = plan.build(vocabulary=len(tokeniser)).to(usable_device(device))
     if (folder.path / START).exists():
         load_weights(model, folder.path / START)
     if not workers.is_first:
@@ -164,6 +166,20 @@ def trainer(
         [*observers, *recorders(folder)] if workers.is_first else [],
         workers,
     )
+
+
+@contextmanager
+def _memory_in_words(plan: Plan) -> Iterator[None]:
+    """Within this context a model too large for the machine is an error for the user to read."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
+            raise
+        raise WeftError(
+            f"there is no memory for this model: {str(error).rpartition(': ')[2]} Choose a smaller width, fewer layers "
+            f"or a smaller plan than {plan.name!r}; `weft show PLAN` says how large one is."
+        ) from error
 
 
 def recorders(folder: Folder) -> Iterator[Observer]:
