@@ -107,6 +107,11 @@ def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 
 
+def test_a_name_that_translate_would_take_for_two_is_refused(tmp_path: Path) -> None:
+    assert "has a comma, which stands between models" in refusal(lambda: tiny_run(tmp_path / "a,b"))
+    assert is_empty(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("train", "valid", "sentence"),
     [

@@ -88,6 +88,8 @@ def _begun(
 def check_beginning(plan: Plan, out: Path) -> None:
     """Refuse what cannot be begun, before anything is read."""
     check(plan)
+    if "," in str(out):
+        raise WeftError(f"{out} has a comma, which stands between models (weft translate A,B); choose another --out.")
     if (out / "plan.yaml").exists():
         raise WeftError(f"{out} already holds a training. --resume continues it; or choose another --out.")
     begun = _unfinished(out) if (out / BEGINNING).is_file() else []
