@@ -305,6 +305,25 @@ def test_wrong_input_files_are_reported_before_anything_is_written(desk: Path) -
     assert done.stdout == ""
 
 
+def test_what_is_wrong_with_either_set_of_files_is_one_report(desk: Path) -> None:
+    (desk / "bad.en").write_bytes(b"good\ncaf\xe9\n")
+    (desk / "bad.tsv").write_bytes(b"red\tRED\nred\n")
+    files = ["--train", "bad.tsv", "--valid", "bad.en", "val.de", "--languages", "en-de"]
+    done = weft("train", "transformer-tiny", *files, "--out", "never", cwd=desk)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "weft: the data cannot be used as they are:\n"
+        "  not valid UTF-8: bad.en:2\n"
+        "  unequal line counts: bad.en has 2 lines, val.de has 10\n"
+        "  row with one column: bad.tsv:2\n"
+    )
+    done = weft(
+        "train", "transformer-tiny", "--train", "gone.tsv", "--valid", "gone.en", "val.de", "--out", "x", cwd=desk
+    )
+    assert done.stderr == "weft: gone.tsv does not exist.\ngone.en does not exist.\n"
+    assert not (desk / "never").exists()
+
+
 def test_a_damaged_model_is_named(desk: Path, tmp_path: Path) -> None:
     for name in ("plan.yaml", "tokeniser.json", "about.json"):
         (tmp_path / name).write_bytes((desk / "run" / name).read_bytes())

@@ -1,12 +1,17 @@
 """weft train PLAN --train FILE... --valid FILE... --out RUN"""
 
+from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
+    from weft.errors import WeftError
     from weft.text.corpus import Corpus
+    from weft.text.languages import Languages
+    from weft.text.reading import Pairs
 
 
 def train(
@@ -45,7 +50,6 @@ def train(
     from weft.errors import WeftError
     from weft.folder import Folder, find_plan
     from weft.text.corpus import Corpus
-    from weft.text.reading import read_pairs
     from weft.training.loop import Observer
     from weft.training.observers import Bar, Explosions
     from weft.training.run import begin, check_beginning, resumed, trainer
@@ -53,15 +57,15 @@ def train(
     from weft.training.workers import hire, join
     from weft.translator import note_aligner
 
-    words, files = plan or [], [*(train or []), *(valid or [])]
-    chosen = find_plan(_only(words, files)).with_settings(settings or []) if words or not resume else None
+    words, given = plan or [], [*(train or []), *(valid or [])]
+    chosen = find_plan(_only(words, given)).with_settings(settings or []) if words or not resume else None
     with hire(workers), join(device, Sharded if shard else Replicated) as team:
         if shard and team.size == 1:
             raise WeftError("--shard shares a model out among workers: it needs --workers 2 or more, or torchrun.")
         console = Console(stderr=True, highlight=False, soft_wrap=True, quiet=not team.is_first)
         if resume and team.is_first:
-            resumed(Folder.find(out), chosen and chosen.name, settings or [])
-            if files or start_from or languages or columns:
+            resumed(Folder.find(out), chosen.name if chosen else None, settings or [])
+            if given or start_from or languages or columns:
                 console.print("--resume goes on with the pairs that the run began with: no file is read again")
         elif team.is_first and chosen:
             if not train or not valid:
@@ -69,8 +73,7 @@ def train(
             check_beginning(chosen, out)
             base = Folder.find(start_from) if start_from else None
             own = base.languages() if base else None
-            pairs = read_pairs(train, languages=languages or own, columns=columns)
-            held_out = read_pairs(valid, languages=pairs.languages, columns=columns)
+            pairs, held_out = _read(train, valid, languages or own, columns)
             if pairs.languages is None:
                 console.print(
                     "these files do not name their languages, and the model will not know them: --languages en-de"
@@ -113,6 +116,39 @@ def _only(words: list[str], files: list[Path]) -> str:
         swallowed = next((str(file) for file in files if str(file) in names()), "PLAN")
         raise WeftError(f"the plan goes first: weft train {swallowed} --train FILE... (`weft show plans` lists them)")
     return words[0]
+
+
+def _read(
+    train: list[Path], valid: list[Path], languages: "str | Languages | None", columns: str | None
+) -> "tuple[Pairs, Pairs]":
+    """The pairs to learn from, and those to validate on, which are few and so are read through at once.
+
+    Where something is wrong with the one, the other is looked at too: what is wrong is told in one report.
+    """
+    from weft.errors import WeftError
+    from weft.text.reading import read_pairs
+
+    try:
+        pairs = read_pairs(train, languages=languages, columns=columns)
+    except WeftError as error:
+        raise _also(error, lambda: read_pairs(valid, languages=languages, columns=columns)) from None
+    held_out = read_pairs(valid, languages=pairs.languages, columns=columns)
+    try:
+        deque(held_out, maxlen=0)
+    except WeftError as error:
+        raise _also(error, lambda: deque(pairs, maxlen=0)) from None
+    return pairs, held_out
+
+
+def _also(error: "WeftError", look: Callable[[], object]) -> "WeftError":
+    """The error, with what a further look finds; a line that both have is said once."""
+    from weft.errors import WeftError
+
+    try:
+        look()
+    except WeftError as other:
+        return WeftError("\n".join(dict.fromkeys(f"{error}\n{other}".split("\n"))))
+    return error
 
 
 def _told(corpus: "Corpus", purpose: str, passed_over: dict[str, dict[str, int]]) -> str:
