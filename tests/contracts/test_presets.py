@@ -7,6 +7,7 @@ import torch
 
 from weft.plans import names, plan
 from weft.plans.check import check
+from weft.plans.part import Part
 from weft.plans.plan import Plan
 from weft.plans.presets import read_plan_file
 
@@ -68,6 +69,13 @@ def test_it_has_its_name_and_a_line_that_cites_its_paper(name: str) -> None:
 @pytest.mark.parametrize("name", TABLE_3)
 def test_the_sizes_of_table_3(name: str) -> None:
     assert parameters(plan(name)) / 1e6 == pytest.approx(TABLE_3[name], rel=0.07)
+
+
+@pytest.mark.parametrize("name", TABLE_3)
+def test_the_rates_of_table_3(name: str) -> None:
+    """At its peak the paper's schedule (eq. 3) is d_model^-0.5 · warmup^-0.5, with a warm-up of 4000 steps."""
+    assert plan(name).training.schedule == Part("inverse-sqrt")
+    assert plan(name).training.rate == pytest.approx((plan(name).width * 4000) ** -0.5, rel=0.005)
 
 
 @pytest.mark.parametrize("name", [name for name in names() if name.endswith("-tiny")])
