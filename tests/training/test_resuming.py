@@ -128,6 +128,21 @@ def test_after_ctrl_c_while_the_weights_move(folder: Folder, uninterrupted: Fold
     assert_same_end(folder, uninterrupted)
 
 
+def test_ctrl_c_a_second_time_waits_for_what_is_being_saved(
+    folder: Folder, ctrl_c: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = checkpoint.save
+
+    def interrupted(*given: Any) -> Path:
+        os.kill(os.getpid(), signal.SIGINT)
+        return save(*given)
+
+    monkeypatch.setattr(checkpoint, "save", interrupted)
+    with pytest.raises(Interrupted, match="Saved at step 1"):
+        tiny_trainer(folder, Told(KeyboardInterrupt(), at=1)).train()
+    assert checkpoint.newest(folder.checkpoints) == checkpoint.path_of(folder.checkpoints, 1)
+
+
 @pytest.mark.parametrize("validation", [1, 2, 3])
 def test_after_ctrl_c_while_validating(folder: Folder, uninterrupted: Folder, validation: int) -> None:
     """What was not validated is validated after all, also at the last step."""

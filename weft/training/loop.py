@@ -135,7 +135,9 @@ class Trainer:
                 self._steps(asked)
                 return self._finish()
         except KeyboardInterrupt:
-            raise Interrupted(f"stopped. {self._saved()}") from None
+            with held_back():  # who presses Ctrl-C again loses nothing
+                saved = self._saved()
+            raise Interrupted(f"stopped. {saved}") from None
         finally:
             self.united.part()
             for observer in self.observers:
