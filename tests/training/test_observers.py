@@ -96,6 +96,10 @@ def test_curves_are_drawn(tmp_path: Path) -> None:
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
+def without_colours(text: str) -> str:
+    return re.sub("\x1b\\[[^a-zA-Z]*[a-zA-Z]", "", text)
+
+
 def test_the_bar_says_how_it_goes() -> None:
     screen = io.StringIO()
     bar = Bar(100, console=Console(file=screen, force_terminal=True, width=120))
@@ -103,10 +107,21 @@ def test_the_bar_says_how_it_goes() -> None:
     bar.validation(1, SCORES)
     bar.step(2, STEP)
     bar.close()
-    shown = re.sub("\x1b\\[[^a-zA-Z]*[a-zA-Z]", "", screen.getvalue())  # without colours
+    shown = without_colours(screen.getvalue())
     assert "training loss 1.235   validation loss 1.500   perplexity 4.50   BLEU 12.0" in shown
     assert "step 2/100" in shown
     assert "tokens/s" in shown
+
+
+def test_before_the_first_step_the_bar_knows_no_loss() -> None:
+    """It is drawn at once, and a run that was stopped while it validated validates before it steps."""
+    screen = io.StringIO()
+    bar = Bar(100, console=Console(file=screen, force_terminal=True, width=120))
+    bar.validation(1, {**SCORES, "perplexity": 1e300})
+    bar.close()
+    shown = without_colours(screen.getvalue())
+    assert "nan" not in shown
+    assert "training loss …   validation loss 1.500   perplexity 1.0e+300   BLEU" in shown
 
 
 def test_without_a_terminal_the_bar_prints_validations_only() -> None:

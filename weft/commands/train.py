@@ -51,7 +51,7 @@ def train(
     from weft.folder import Folder, find_plan
     from weft.text.corpus import Corpus
     from weft.training.loop import Observer
-    from weft.training.observers import Bar, Explosions
+    from weft.training.observers import Bar, Explosions, readable
     from weft.training.run import begin, check_beginning, resumed, trainer
     from weft.training.united import Replicated, Sharded
     from weft.training.workers import hire, join
@@ -97,8 +97,8 @@ def train(
         for sentence in job.remarks:
             console.print(sentence)
         console.print(
-            f"{out}/model.safetensors: validation loss {scores['loss']:.3f}, perplexity {scores['perplexity']:.2f}, "
-            f"BLEU {scores['bleu']:.1f} (greedy)"
+            f"{out}/model.safetensors: validation loss {scores['loss']:.3f}, "
+            f"perplexity {readable(scores['perplexity'])}, BLEU {scores['bleu']:.1f} (greedy)"
         )
 
 

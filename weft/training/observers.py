@@ -30,15 +30,15 @@ class Bar:
         self.bar = Progress(
             TextColumn("step {task.completed}/{task.total}"),
             BarColumn(bar_width=None),
-            TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} tokens/s"),
+            TextColumn("loss {task.fields[loss]}  {task.fields[speed]:,.0f} tokens/s"),
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(compact=True),
             console=self.console,
             disable=not self.console.is_terminal,
         )
-        self.task = self.bar.add_task("training", total=steps, loss=float("nan"), speed=0.0)
-        self.loss: float | None = None
+        self.loss: float | None = None  # not known before the first step
+        self.task = self.bar.add_task("training", total=steps, loss=self._loss(), speed=0.0)
         self.recent: list[tuple[float, float]] = []  # when, and how many tokens
         self.bar.start()
 
@@ -47,16 +47,28 @@ class Bar:
         self.recent = [*self.recent[-49:], (time.perf_counter(), metrics["tokens"])]
         span = self.recent[-1][0] - self.recent[0][0]
         speed = sum(tokens for _, tokens in self.recent[1:]) / span if span else 0.0
-        self.bar.update(self.task, completed=step, loss=self.loss, speed=speed)
+        self.bar.update(self.task, completed=step, loss=self._loss(), speed=speed)
 
     def validation(self, step: int, scores: dict[str, float]) -> None:
         self.console.print(
-            f"step {step:>6}   training loss {self.loss or 0.0:.3f}   validation loss {scores['loss']:.3f}   "
-            f"perplexity {scores['perplexity']:.2f}   BLEU {scores['bleu']:.1f}"
+            f"step {step:>6}   training loss {self._loss()}   validation loss {scores['loss']:.3f}   "
+            f"perplexity {readable(scores['perplexity'])}   BLEU {scores['bleu']:.1f}"
         )
+
+    def _loss(self) -> str:
+        return "…" if self.loss is None else f"{self.loss:.3f}"
 
     def close(self) -> None:
         self.bar.stop()
+
+
+def readable(perplexity: float) -> str:
+    """That of a model which knows less than nothing may have three hundred digits.
+
+    >>> readable(12.345), readable(1e300)
+    ('12.35', '1.0e+300')
+    """
+    return f"{perplexity:.2f}" if perplexity < 1e6 else f"{perplexity:.1e}"
 
 
 class Explosions:
