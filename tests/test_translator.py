@@ -44,8 +44,22 @@ def test_a_long_text_is_split_or_refused_but_never_cut(toy: weft.Translator) -> 
         next(toy.search([text], Greedy(), too_long="error"))
     with pytest.raises(weft.WeftError, match=r"line 1 has a sentence of \d+ tokens"):
         next(toy.search(["Red cat. " + "red " * 60], Greedy(), split=True, too_long="error"))
-    with pytest.raises(weft.WeftError, match="has a word of 300 characters"):
-        next(toy.search(["q" * 300], Greedy()))
+
+
+def test_a_word_longer_than_the_model_allows_is_cut_within(toy: weft.Translator) -> None:
+    word = "".join(chr(0x4E00 + i) for i in range(30))
+    pieces = toy.cut(word, "line 1", split=False)
+    assert len(pieces) > 1
+    assert "".join(piece + space for piece, space in pieces) == word
+    whole, beside = toy.translate([word, "red cat"])
+    assert whole == "".join(toy.translate([piece for piece, _ in pieces]))
+    assert beside == toy.translate(["red cat"])[0]
+
+
+def test_a_model_too_small_for_a_character_says_so(toy: weft.Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toy, "limit", 2)
+    with pytest.raises(weft.WeftError, match="line 1 has a character, '字', of more tokens than the 2 that"):
+        toy.translate(["字"])
 
 
 def test_n_best_of_a_split_text_joins_the_pieces_rank_by_rank(toy: weft.Translator) -> None:

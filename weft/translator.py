@@ -112,8 +112,7 @@ class Translator:
         for piece, _ in pieces:
             if not fits(piece):
                 raise WeftError(
-                    f"{where} has a word of {len(piece)} characters, {piece[:20]!r} …, that cannot be cut, "
-                    f"and this model allows {self.limit} tokens."
+                    f"{where} has a character, {piece!r}, of more tokens than the {self.limit} that this model allows."
                 )
         return pieces
 

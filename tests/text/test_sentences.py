@@ -26,7 +26,7 @@ def test_nothing_is_lost(text: str) -> None:
 def test_nothing_is_lost_in_long_sentences(text: str, limit: int) -> None:
     pieces = split_long(text, lambda piece: len(piece) <= limit)
     assert "".join(piece + space for piece, space in pieces) == text
-    assert all(len(piece) <= limit or len(piece.split()) == 1 for piece, _ in pieces)
+    assert all(len(piece) <= max(limit, 1) for piece, _ in pieces)
 
 
 def test_white_space_is_kept_as_it_was() -> None:
@@ -106,8 +106,9 @@ def test_a_mark_near_the_end_leaves_no_crumb() -> None:
     assert long("Well, one two three four five six", 20) == ["Well, one two", "three four five six"]
 
 
-def test_a_word_that_does_not_fit_is_left_to_the_caller() -> None:
-    assert long("a Donaudampfschifffahrt b", 5) == ["a", "Donaudampfschifffahrt", "b"]
+def test_a_word_that_does_not_fit_is_cut_within() -> None:
+    pieces = split_long("a Donaudampfschiff b", lambda piece: len(piece) <= 8)
+    assert pieces == [("a", " "), ("Donaudam", ""), ("pfschiff", " "), ("b", "")]
 
 
 def test_long_runs_take_no_quadratic_time() -> None:

@@ -1,8 +1,8 @@
 """Sentences in running text, by rules, keeping every character: joining what comes out gives back what went in.
 
 `split_sentences` knows end marks, closing quotes, the abbreviations, initials and ordinals of English and German, and
-the full-width marks of Chinese and Japanese. `split_long` cuts what is still too long at lesser marks, then at words.
-When in doubt a sentence is left whole: two sentences in one do less harm than half of one.
+the full-width marks of Chinese and Japanese. `split_long` cuts what is still too long at lesser marks, then at words,
+and a single word that is too long within it. When in doubt a sentence is left whole: two sentences in one do less harm than half of one.
 """
 
 import re
@@ -78,7 +78,7 @@ def split_sentences(text: str) -> list[Piece]:
 
 
 def split_long(text: str, fits: Callable[[str], bool]) -> list[Piece]:
-    """The sentences of a text, cut further until each piece fits. A single word that does not fit is left as it is."""
+    """The sentences of a text, cut further until each piece fits, or is one character."""
     return [piece for sentence, space in split_sentences(text) for piece in _cut(sentence, space, fits)]
 
 
@@ -124,4 +124,6 @@ def _cut(sentence: str, space: str, fits: Callable[[str], bool]) -> list[Piece]:
             cut = min(cuts, key=lambda cut: abs(cut.start() + cut.end() - length))
             left, right = sentence[: cut.start()], sentence[cut.end() :]
             return _cut(left, cut[0], fits) + _cut(right, space, fits)
-    return [(sentence, space)]
+    if length < 2:
+        return [(sentence, space)]
+    return _cut(sentence[: length // 2], "", fits) + _cut(sentence[length // 2 :], space, fits)
