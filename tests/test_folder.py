@@ -165,5 +165,6 @@ def test_a_folder_that_is_not_there_cannot_be_written_to(tmp_path: Path) -> None
 
 def test_there_is_always_a_cpu() -> None:
     assert usable_device("cpu") == torch.device("cpu")
-    with pytest.raises(WeftError, match=r"there is no device 'cup' here: cpu always is"):
-        usable_device("cup")
+    for name in ("cup", "meta"):
+        with pytest.raises(WeftError, match=f"there is no device '{name}' here: cpu always is"):
+            usable_device(name)

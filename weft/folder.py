@@ -138,7 +138,9 @@ class Folder:
 def usable_device(name: str) -> torch.device:
     """cpu, cuda or mps, where there is one."""
     try:
-        return torch.zeros(1, device=name).device
+        made = torch.zeros(1, device=name)
+        made.item()  # a tensor without numbers in it, as of "meta", is of no use
+        return made.device
     except (RuntimeError, AssertionError):  # torch says it in both ways
         raise WeftError(f"there is no device {name!r} here: cpu always is, cuda and mps on some machines.") from None
 

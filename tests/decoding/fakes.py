@@ -15,6 +15,8 @@ Table = Mapping[int, Mapping[int, float]]  # last token → next token → its p
 
 
 class TableHead:
+    vocabulary = VOCABULARY
+
     def __init__(self, tables: Mapping[int, Table]):
         self.log_table = torch.full((VOCABULARY, VOCABULARY, VOCABULARY), -math.inf)  # source, last, next
         for source, table in tables.items():

@@ -1,13 +1,14 @@
 """Beam search on models that can be worked out by hand."""
 
 import math
+from functools import partial
 from itertools import product
 
 import pytest
 import torch
 
 from tests.decoding.fakes import FOREVER, TRAP, VOCABULARY, A, B, C, History, TableModel, one_table, sources
-from weft.decoding import Beam, Greedy, Hypothesis
+from weft.decoding import Beam, Constrained, Greedy, Hypothesis, Sample
 from weft.errors import WeftError
 from weft.models.sequence_to_sequence import END, START
 
@@ -147,6 +148,20 @@ def test_what_is_impossible_is_not_found() -> None:
 def test_a_beam_is_at_least_one_wide() -> None:
     with pytest.raises(WeftError, match="a beam is at least 1 wide, not 0"):
         Beam(0)
+
+
+def test_a_beam_is_narrower_than_the_vocabulary() -> None:
+    assert only(Beam(VOCABULARY - 1)([one_table(TRAP)], sources(1)))
+    with pytest.raises(WeftError, match="which has 50 subwords; 50 is too wide"):
+        Beam(VOCABULARY)([one_table(TRAP)], sources(1))
+
+
+@pytest.mark.parametrize("alpha", [10.5, -400, math.nan, math.inf])
+def test_a_length_penalty_is_a_small_number(alpha: float) -> None:
+    for search in (Beam, Greedy, Sample, partial(Constrained, ((A,),))):
+        search(length_penalty=-10)
+        with pytest.raises(WeftError, match=f"lies between -10 and 10, not {alpha}"):
+            search(length_penalty=alpha)
 
 
 def test_no_sources_no_hypotheses() -> None:

@@ -117,6 +117,8 @@ def test_draws_belong_to_their_sentence_best_first() -> None:
     [
         {"temperature": 0.0},
         {"temperature": -1.0},
+        {"temperature": math.nan},
+        {"temperature": math.inf},
         {"top_k": -1},
         {"top_p": 1.5},
         {"top_p": -0.1},
@@ -126,7 +128,7 @@ def test_draws_belong_to_their_sentence_best_first() -> None:
 )
 def test_what_cannot_be_drawn_from_is_refused(wrong: dict[str, float]) -> None:
     ((name, value),) = wrong.items()
-    with pytest.raises(WeftError, match=f"sampling wants temperature > 0, .*, not Sample.*{name}={value}"):
+    with pytest.raises(WeftError, match=f"sampling wants a finite temperature > 0, .*, not Sample.*{name}={value}"):
         Sample(**wrong)  # type: ignore[arg-type]
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from weft.decoding.hypothesis import Hypothesis, length_limits, length_penalised
+from weft.decoding.hypothesis import Hypothesis, check_length_penalty, length_limits, length_penalised
 from weft.decoding.run import DecoderRun
 from weft.errors import WeftError
 from weft.models.sequence_to_sequence import END, START, SequenceToSequence
@@ -26,6 +26,7 @@ class Beam:
     def __post_init__(self) -> None:
         if self.width < 1:
             raise WeftError(f"a beam is at least 1 wide, not {self.width}.")
+        check_length_penalty(self.length_penalty)
 
     @property
     def rows(self) -> int:
@@ -38,6 +39,8 @@ class Beam:
         if source.size(0) == 0:
             return []
         k, device = self.width, source.device
+        if k >= (words := models[0].head.vocabulary):
+            raise WeftError(f"a beam is narrower than the vocabulary, which has {words} subwords; {k} is too wide.")
         limits = length_limits(models, source)
         run = DecoderRun(models, source, watch)
         trail = _Trail(self.length_penalty)

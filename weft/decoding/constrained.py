@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from weft.decoding.beam import Beam
-from weft.decoding.hypothesis import Hypothesis, length_limits, length_penalised
+from weft.decoding.hypothesis import Hypothesis, check_length_penalty, length_limits, length_penalised
 from weft.decoding.run import DecoderRun
 from weft.models.sequence_to_sequence import END, PAD, START, SequenceToSequence
 from weft.parts.call import Watch
@@ -66,13 +66,16 @@ class _Candidate:
 class Constrained:
     """Beam search whose translations hold every phrase, each as often as it is given.
 
-    The likeliest as a whole is the best: a phrase that had to come costs much, and in the mean per token that is ranked
-    by elsewhere, XX"""
+    The likeliest as a whole is the best, whatever its length: a phrase that had to come costs much, and a mean per token
+    would be better for every needless word that is written beside it."""
 
     phrases: tuple[Phrase, ...]
     inner: frozenset[int] = frozenset()  # tokens that go on with a word: none of them follows a phrase
     width: int = 5
     length_penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_length_penalty(self.length_penalty)
 
     @property
     def rows(self) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from weft.decoding.hypothesis import Hypothesis, length_limits, length_penalised
+from weft.decoding.hypothesis import Hypothesis, check_length_penalty, length_limits, length_penalised
 from weft.decoding.run import DecoderRun
 from weft.models.sequence_to_sequence import END, START, SequenceToSequence
 from weft.parts.call import Watch
@@ -20,6 +20,9 @@ class Greedy:
     """The likeliest token at each step."""
 
     length_penalty: float = 1.0  # only for the score that is reported: there is nothing to choose from
+
+    def __post_init__(self) -> None:
+        check_length_penalty(self.length_penalty)
 
     @property
     def rows(self) -> int:

@@ -7,8 +7,11 @@ from typing import Protocol
 
 from torch import Tensor
 
+from weft.errors import WeftError
 from weft.models.sequence_to_sequence import END, PAD, SequenceToSequence
 from weft.parts.call import Watch
+
+STRONGEST = 10  # length penalty
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,12 @@ def length_limits(models: Sequence[SequenceToSequence], source: Tensor) -> list[
     """
     known = min((model.limits[1] or 10**9 for model in models), default=10**9)
     return [min(2 * length + 20, known) for length in (source != PAD).sum(1).tolist()]
+
+
+def check_length_penalty(alpha: float) -> None:
+    """A stronger one ranks no differently, and |Y|^α would leave what a float can hold."""
+    if not -STRONGEST <= alpha <= STRONGEST:  # nan is neither
+        raise WeftError(f"a length penalty lies between -{STRONGEST} and {STRONGEST}, not {alpha}.")
 
 
 def length_penalised(log_prob: float, length: int, alpha: float) -> float:

@@ -4,6 +4,7 @@ What is drawn for a sentence hangs on the seed, the sentence and the number of t
 the sentences beside it, nor on where it stands among them.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor
 
 from weft.decoding.greedy import follow
-from weft.decoding.hypothesis import Hypothesis, length_limits
+from weft.decoding.hypothesis import Hypothesis, check_length_penalty, length_limits
 from weft.decoding.run import DecoderRun
 from weft.errors import WeftError
 from weft.models.sequence_to_sequence import PAD, SequenceToSequence
@@ -32,10 +33,12 @@ class Sample:
     length_penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.temperature <= 0 or self.top_k < 0 or not 0 <= self.top_p <= 1 or self.draws < 1 or self.seed < 0:
+        fits = 0 < self.temperature < math.inf and self.top_k >= 0 and 0 <= self.top_p <= 1
+        if not fits or self.draws < 1 or self.seed < 0:
             raise WeftError(
-                f"sampling wants temperature > 0, top_k ≥ 0, 0 ≤ top_p ≤ 1, draws ≥ 1 and seed ≥ 0, not {self}."
+                f"sampling wants a finite temperature > 0, top_k ≥ 0, 0 ≤ top_p ≤ 1, draws ≥ 1 and seed ≥ 0, not {self}."
             )
+        check_length_penalty(self.length_penalty)
 
     @property
     def rows(self) -> int:

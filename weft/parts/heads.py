@@ -36,6 +36,10 @@ class LinearHead(nn.Module):
         self.smoothing = smoothing
         self.chunk = chunk  # rows of logits in memory at a time
 
+    @property
+    def vocabulary(self) -> int:
+        return self.words.num_embeddings
+
     def loss(self, hidden: Tensor, targets: Tensor) -> Loss:
         """hidden (n, D) and targets (n) of n real tokens."""
         inputs = [hidden, self.words.weight, self.bias]
