@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.toys import SET, toy_run, write_files
-from weft import commands
+from weft import __version__, commands
 from weft.commands import VERBS, spread
 from weft.commands.options import one_line
 
@@ -73,6 +73,23 @@ def test_help_answers_in_under_half_a_second() -> None:
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     assert min(seconds() for _ in range(3)) < 0.5
+
+
+def test_the_version() -> None:
+    assert weft("--version") == Done(0, f"weft {__version__}\n", "")
+
+
+@pytest.mark.parametrize(("stream", "words"), [("stdout", ["show", "parts", "sigmoid"]), ("stderr", ["show", "σ(x)"])])
+def test_what_is_said_is_utf8_whatever_the_machine_speaks(
+    stream: str, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, stream, io.TextIOWrapper(written, encoding="ascii", newline="\r\n"))
+    with pytest.raises(SystemExit):
+        commands.run(words)
+    getattr(sys, stream).flush()
+    assert "σ(x)" in written.getvalue().decode("utf-8")
+    assert b"\r" not in written.getvalue()
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -2,13 +2,16 @@
 
 import errno
 import functools
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import typer
+
+from weft import __version__
 
 # What the file system may say to a user, and the exit code: 2 for a mistake, 1 where the machine is at its end.
 UNUSABLE = {errno.ENOSPC: 1, errno.EDQUOT: 1, errno.EROFS: 1, errno.EACCES: 2, errno.ENOENT: 2, errno.ENOTDIR: 2}
@@ -23,6 +26,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        print(f"weft {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def weft(
+    version: Annotated[bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show it and exit.")] = False,
+) -> None:
+    pass
 
 
 def _stoppable(verb: Callable[..., None]) -> Callable[..., None]:
@@ -45,6 +61,7 @@ for verb in VERBS:
 def run(arguments: Sequence[str] | None = None) -> None:
     from weft.errors import WeftError
 
+    _speak_utf8()
     try:
         app(spread(sys.argv[1:] if arguments is None else arguments), prog_name="weft")
     except WeftError as error:
@@ -56,6 +73,13 @@ def run(arguments: Sequence[str] | None = None) -> None:
         if error.errno not in UNUSABLE:
             raise
         fail(f"{error.filename or 'a file'} cannot be used: {error.strerror}.", UNUSABLE[error.errno])
+
+
+def _speak_utf8() -> None:
+    """Whatever the machine speaks: what weft writes is UTF-8, as what it reads, and only a newline ends a line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def spread(arguments: Sequence[str]) -> list[str]:
