@@ -26,10 +26,10 @@ class Done:
     stderr: str
 
 
-def weft(*words: str, cwd: Path = Path(), stdin: str = "") -> Done:
+def weft(*words: str, cwd: Path = Path(), stdin: str | bytes = "") -> Done:
     """One command, in this process: torch is imported only once."""
     out, err, code = io.StringIO(), io.StringIO(), 0
-    given, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(stdin.encode()))
+    given, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(stdin if isinstance(stdin, bytes) else stdin.encode()))
     with contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             commands.run(words)
@@ -339,6 +339,14 @@ def test_what_is_wrong_with_either_set_of_files_is_one_report(desk: Path) -> Non
     )
     assert done.stderr == "weft: gone.tsv does not exist.\ngone.en does not exist.\n"
     assert not (desk / "never").exists()
+
+
+def test_a_wrong_line_of_standard_input_is_reported_and_leaves_its_place_empty(desk: Path) -> None:
+    done = weft("translate", "run", cwd=desk, stdin=b"red cat\ncaf\xe9\nred cat\n")
+    first, second, third = done.stdout.splitlines()
+    assert first == third != second == ""
+    assert done.returncode == 2
+    assert "not valid UTF-8: the input:2" in done.stderr
 
 
 def test_a_damaged_model_is_named(desk: Path, tmp_path: Path) -> None:

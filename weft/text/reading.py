@@ -128,7 +128,8 @@ def read_pairs(
 
 
 def read_lines(source: str | Path | IO[bytes]) -> Iterator[str]:
-    """The lines of a text file or a binary stream such as `sys.stdin.buffer`; what was wrong is raised at the end."""
+    """The lines of a text file or a binary stream such as `sys.stdin.buffer`. One that cannot be read is given out
+    empty, so that all others keep their places; what was wrong is raised at the end."""
     problems = Problems()
     if isinstance(source, str | Path):
         name, raw = str(source), _raw_lines(Path(source))
@@ -137,8 +138,7 @@ def read_lines(source: str | Path | IO[bytes]) -> Iterator[str]:
     first = next(raw, b"")
     _refuse([_not_utf8(name, first)])
     for line in decoded_lines(chain([first] if first else [], raw), problems.at(name)):
-        if line is not None:
-            yield line
+        yield "" if line is None else line
     problems.raise_if_any()
 
 
