@@ -37,6 +37,16 @@ def test_a_shipped_model_is_found_by_its_name(folder: Folder, monkeypatch: pytes
         Folder.find("modle")
 
 
+def test_what_is_no_model_does_not_hide_a_shipped_one(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder_module, "SHIPPED", folder.path.parent)
+    desk = folder.path.parent / "desk"
+    (desk / "model").mkdir(parents=True)
+    monkeypatch.chdir(desk)
+    assert Folder.find("model").path == folder.path
+    Folder(desk / "model").describe(folder.plan(), folder.tokeniser(), None)
+    assert Folder.find("model").path == Path("model"), "one's own comes first"
+
+
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "holiday.jpg").write_bytes(b"")
     for path in (tmp_path, tmp_path / "holiday.jpg"):

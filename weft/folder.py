@@ -41,6 +41,10 @@ def shipped() -> list[str]:
     return sorted(folder.name for folder in SHIPPED.glob("*") if (folder / "plan.yaml").exists())
 
 
+def _is_model(path: Path) -> bool:
+    return (path / "plan.yaml").is_file() and (path / "tokeniser.json").is_file()
+
+
 def is_plan(name: str) -> bool:
     """Whether a name means a plan, by a preset or a YAML file, and not a model."""
     return name in names() or name.endswith((".yaml", ".yml"))
@@ -64,13 +68,13 @@ class Folder:
 
     @classmethod
     def find(cls, name: str | Path) -> "Folder":
-        """A folder by its path, or a shipped model by its name."""
+        """A folder by its path, or a shipped model by its name. A model of one's own comes before a shipped one."""
         path = Path(name)
-        if not path.exists() and str(name) in shipped():
+        if not _is_model(path) and str(name) in shipped():
             path = SHIPPED / str(name)
         if not path.exists():
             raise WeftError(unknown("model", str(name), shipped()) + " A model can also be a run folder.")
-        if not (path / "plan.yaml").is_file() or not (path / "tokeniser.json").is_file():
+        if not _is_model(path):
             raise WeftError(f"{path} is not a model folder: it has no plan.yaml and tokeniser.json.")
         return cls(path)
 
