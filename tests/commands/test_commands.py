@@ -259,6 +259,14 @@ MISTAKES = {
     "no files": (["train", "transformer-tiny"], "training needs --train FILE... and --valid FILE..."),
     "missing file": (["translate", "run", "nowhere.en"], "nowhere.en"),
     "too many of the best": (["translate", "run", "--nbest", "9"], "--nbest 9 needs --beam 9"),
+    "drawing without a draw": (
+        ["translate", "run", "--temperature", "1.0", "--top-k", "3"],
+        "weft: --temperature, --top-k: only with --sample.",
+    ),
+    "searching with a draw": (
+        ["translate", "run", "--sample", "--beam", "5"],
+        "weft: --beam: --sample draws and does not search.",
+    ),
     "no such layer": (["attend", "run", "red", "--png", "x.png", "--layer", "7"], "there is no layer 7"),
     "empty sentence": (["attend", "run", " ", "--png", "x.png"], "the sentence is empty"),
     "nowhere to draw": (["attend", "run", "red"], "--png FILE, --grid FILE, --html FILE or --json FILE"),

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections import deque
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Annotated
 
@@ -11,7 +12,12 @@ import typer
 from weft.commands.options import BeamWidth, Device, File, Json, LengthPenalty, Model, one_line
 
 
+DRAWING = ("temperature", "top_k", "top_p", "seed")  # options of --sample
+SEARCHING = ("beam",)  # and of the search whose place it takes
+
+
 def translate(
+    context: typer.Context,
     model: Model,
     file: File = None,
     beam: BeamWidth = 5,
@@ -47,6 +53,8 @@ def translate(
 
     if too_long not in ("split", "error"):
         raise WeftError(f"--too-long is split or error, not {too_long!r}.")
+    if idle := _given(context, SEARCHING if sample else DRAWING):
+        raise WeftError(f"{idle}: --sample draws and does not search." if sample else f"{idle}: only with --sample.")
     if not sample and nbest > beam:
         raise WeftError(f"--nbest {nbest} needs --beam {nbest} or more, not {beam}.")
     draw = Sample(temperature, top_k, top_p, nbest, seed, length_penalty)
@@ -64,3 +72,11 @@ def translate(
                 else:
                     print("\t".join(one_line(one.text) for one in found[:nbest]), flush=True)
             done += len(lines)
+
+
+def _given(context: typer.Context, names: Sequence[str]) -> str:
+    """Which of these options were given, as a person types them."""
+    sources = {name: context.get_parameter_source(name) for name in names}
+    return ", ".join(
+        f"--{name.replace('_', '-')}" for name, source in sources.items() if source and source.name != "DEFAULT"
+    )
