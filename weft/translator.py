@@ -124,10 +124,15 @@ class Translator:
         tokens = tuple(self.tokeniser.readable(one.ids))
         return Translation(self.tokeniser.decode(one.ids), one.score, one.ids, tokens, one.log_probs, one.finished)
 
-    def loss(self, pairs: Sequence[tuple[str, str]]) -> float:
-        """Mean negative log-likelihood of a target token, in nats; models that vote are one, as in decoding."""
-        sources, targets = (self.tokeniser.encode_all([pair[side] for pair in pairs]) for side in (0, 1))
-        return token_loss(self.models, list(zip(sources, targets)))
+    def loss(self, pairs: Sequence[tuple[str, str]]) -> tuple[float | None, int]:
+        """Mean negative log-likelihood of a target token, in nats; models that vote are one, as in decoding.
+
+        Pairs that are longer than the positions have none. They are left out, and how many is the second number.
+        """
+        encoded = zip(*(self.tokeniser.encode_all([pair[side] for pair in pairs]) for side in (0, 1)))
+        known = [[limit or 10**9 for limit in model.limits] for model in self.models]
+        fitting = [(s, t) for s, t in encoded if all(len(s) <= most_s and len(t) <= most_t for most_s, most_t in known)]
+        return token_loss(self.models, fitting) if fitting else None, len(pairs) - len(fitting)
 
     @torch.inference_mode()
     def attention(self, text: str, target: str | Sequence[int] | None = None, off: Iterable[Head] = ()) -> Attention:

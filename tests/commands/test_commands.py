@@ -147,6 +147,29 @@ def test_train_translate_evaluate_attend(desk: Path) -> None:
     assert list(json.loads((desk / "cat.json").read_text(encoding="utf-8"))["attention"]) == ["decoder"]
 
 
+@pytest.mark.parametrize("wrong", [["--tokenize", "13b"], ["--output", "nowhere/x"], ["--output", "run"]])
+def test_evaluate_knows_what_is_wrong_before_it_translates(
+    desk: Path, wrong: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weft.translator.Translator.search", lambda *_: pytest.fail("translated already"))
+    assert weft("evaluate", "run", "--source", "test.en", "--reference", "test.de", *wrong, cwd=desk).returncode == 2
+
+
+def test_evaluate_scores_what_is_longer_than_the_positions(desk: Path) -> None:
+    toy_run(desk / "short", position={"name": "learned", "limit": 24}, longest=24, steps=1)
+    (desk / "long.en").write_text("red cat\n" + "red " * 60 + "\n")
+    (desk / "long.de").write_text("RED CAT\n" + "RED " * 60 + "\n")
+    files = ["--source", "long.en", "--reference", "long.de"]
+    scores = json.loads(weft("evaluate", "short", *files, "--json", cwd=desk).stdout)
+    assert (scores["sentences"], scores["left_out"]) == (2, 1)
+    assert scores["perplexity"] > 1
+    assert "perplexity leaves out 1 of 2 pairs" in weft("evaluate", "short", *files, cwd=desk).stdout
+    for name in ("long.en", "long.de"):
+        (desk / name).write_text((desk / name).read_text().partition("\n")[2])
+    scores = json.loads(weft("evaluate", "short", *files, "--json", cwd=desk).stdout)
+    assert (scores["perplexity"], scores["left_out"]) == (None, 1)
+
+
 def test_resume_goes_on_and_a_second_training_is_refused(desk: Path) -> None:
     files = ["--train", "train.en", "train.de", "--valid", "val.en", "val.de"]
     done = weft("train", "transformer-tiny", *files, "--out", "run", "--set", *SET, cwd=desk)

@@ -34,6 +34,8 @@ def evaluate(
     from weft.text.reading import read_pairs
     from weft.translator import load
 
+    if output is not None:
+        output.open("a").close()  # where nothing can be written is said before anything is translated
     files = [source] if reference is None else [source, reference]
     translator = load(model, device)
     pairs = list(read_pairs(files, columns=columns, languages=languages or translator.languages))
@@ -45,5 +47,8 @@ def evaluate(
         return
     print(f"BLEU        {found.bleu.score:6.2f}   {found.bleu.signature}")
     print(f"chrF        {found.chrf.score:6.2f}   {found.chrf.signature}")
-    print(f"perplexity  {found.perplexity:6.2f}   per subword token, END counted, no smoothing")
+    if found.perplexity is not None:
+        print(f"perplexity  {found.perplexity:6.2f}   per subword token, END counted, no smoothing")
+    if found.left_out:
+        print(f"perplexity leaves out {found.left_out} of {found.sentences} pairs: longer than the model's positions")
     print(f"{found.sentences} sentences in {found.seconds:.1f} s")

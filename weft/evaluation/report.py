@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from weft.decoding import Search
 from weft.errors import WeftError
 from weft.evaluation.perplexity import perplexity
-from weft.evaluation.scores import Score, bleu, chrf
+from weft.evaluation.scores import Score, bleu_metric, chrf, scored
 
 
 class Scored(Protocol):
@@ -16,14 +16,15 @@ class Scored(Protocol):
 
     def search(self, texts: Sequence[str], search: Search) -> Any: ...
 
-    def loss(self, pairs: Sequence[tuple[str, str]]) -> float: ...
+    def loss(self, pairs: Sequence[tuple[str, str]]) -> tuple[float | None, int]: ...
 
 
 @dataclass(frozen=True)
 class Report:
     bleu: Score
     chrf: Score
-    perplexity: float
+    perplexity: float | None  # None: every pair is left out
+    left_out: int  # pairs that are longer than the model's positions, and so have no perplexity
     sentences: int
     seconds: float  # of translating
     translations: list[str]
@@ -33,6 +34,7 @@ class Report:
             "bleu": vars(self.bleu),
             "chrf": vars(self.chrf),
             "perplexity": self.perplexity,
+            "left_out": self.left_out,
             "sentences": self.sentences,
             "seconds": self.seconds,
         }
@@ -48,14 +50,17 @@ def report(
 ) -> Report:
     if not pairs:
         raise WeftError("there is nothing to score: the files are empty.")
+    metric = bleu_metric(lowercase, tokenize)
     sources, references = [s for s, _ in pairs], [t for _, t in pairs]
     began = time.perf_counter()
     translations = [found[0].text for found in translator.search(sources, search)]
     seconds = time.perf_counter() - began
+    loss, left_out = translator.loss(pairs)
     return Report(
-        bleu(translations, references, lowercase=lowercase, tokenize=tokenize),
+        scored(metric, translations, references),
         chrf(translations, references, lowercase=lowercase),
-        perplexity(translator.loss(pairs)),
+        None if loss is None else perplexity(loss),
+        left_out,
         len(pairs),
         seconds,
         translations,
