@@ -1,5 +1,6 @@
 """Several processes that translate side by side."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,16 @@ def test_a_crew_says_what_one_translator_says(tmp_path: Path) -> None:
         assert list(crew.search([], Greedy())) == []
         with pytest.raises(weft.WeftError, match=r"line 14 has \d+ tokens"):  # counted over all shares
             list(crew.search(["cat", "cat", "cat", "cat", "q" * 300], Greedy(), too_long="error", first=10))
+
+
+def test_a_crew_that_is_stopped_ends_at_once() -> None:
+    with pytest.raises(KeyboardInterrupt), Crew("en-de", 1) as crew:
+        job = crew._pool.submit(time.sleep, 600)
+        while not job.running():
+            time.sleep(0.01)
+        began = time.monotonic()
+        raise KeyboardInterrupt
+    assert time.monotonic() - began < 60
 
 
 def test_a_model_that_is_not_there_is_named(tmp_path: Path) -> None:

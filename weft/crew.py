@@ -30,7 +30,10 @@ class Crew:
     def __enter__(self) -> "Crew":
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: object, *_: object) -> None:
+        if error is not None:  # Ctrl-C, say: no one waits for what they are at. Python 3.14 calls this kill_workers
+            for worker in list((self._pool._processes or {}).values()):
+                worker.kill()
         self._pool.shutdown(cancel_futures=True)
 
     def search(
