@@ -1,5 +1,6 @@
 """A trained model at work, from Python."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,24 @@ def test_the_order_of_texts_is_kept(toy: weft.Translator) -> None:
 def test_a_single_string_is_a_mistake(toy: weft.Translator) -> None:
     with pytest.raises(weft.WeftError, match="takes a list of texts"):
         toy.translate("red cat")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", [None, 3, ["red"]])
+def test_what_is_not_a_text_is_named(toy: weft.Translator, text: object) -> None:
+    with pytest.raises(weft.WeftError, match=f"line 2 is {re.escape(repr(text))}; a text is wanted"):
+        toy.translate(["red", text])  # type: ignore[list-item]
+    with pytest.raises(weft.WeftError, match=f"the sentence is {re.escape(repr(text))}; a text is wanted"):
+        toy.attention(text)  # type: ignore[arg-type]
+
+
+def test_a_model_is_loaded_by_its_path(toy: weft.Translator) -> None:
+    assert weft.load(toy.folders[0].path).folders == toy.folders
+
+
+def test_nothing_to_look_at_is_said(toy: weft.Translator) -> None:
+    for text, target in (("", None), ("red", "")):
+        with pytest.raises(weft.WeftError, match="the sentence is empty: there is nothing to look at"):
+            toy.attention(text, target)
 
 
 def test_split_translates_sentence_by_sentence_and_keeps_white_space(toy: weft.Translator) -> None:
@@ -95,5 +114,6 @@ def test_models_with_other_subwords_cannot_vote(toy: weft.Translator, tmp_path: 
 
 def test_every_public_name_is_there() -> None:
     assert all(hasattr(weft, name) for name in weft.__all__)
+    assert dir(weft) == sorted(weft.__all__)
     with pytest.raises(AttributeError):
         _ = weft.nothing  # type: ignore[attr-defined]

@@ -27,6 +27,10 @@ _HOMES = {
 }
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     """Import on first use: torch takes a second, and `weft --help` does not need it."""
     if name not in _HOMES:

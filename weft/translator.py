@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 
 import torch
 
@@ -46,9 +47,10 @@ class Translation:
         }
 
 
-def load(names: str, device: str = "cpu") -> "Translator":
+def load(names: str | Path, device: str = "cpu") -> "Translator":
     """A model by the name it ships under or its run folder; several with commas between them vote."""
-    return Translator([Folder.find(name) for name in names.split(",")], device)
+    each = [names] if isinstance(names, Path) else names.split(",")
+    return Translator([Folder.find(name) for name in each], device)
 
 
 class Translator:
@@ -95,6 +97,7 @@ class Translator:
 
     def cut(self, text: str, where: str, *, split: bool, too_long: str = "split") -> list[Piece]:
         """A text as pieces that the model allows; errors say `where` it stands."""
+        _check_text(text, where)
 
         def fits(piece: str) -> bool:
             return len(self.tokeniser.encode(piece)) <= self.limit
@@ -193,6 +196,7 @@ class Translator:
 
     def _whole(self, text: str) -> list[int]:
         """One text that is looked at as a whole."""
+        _check_text(text, "the sentence")
         if not text.strip():
             raise WeftError("the sentence is empty: there is nothing to look at.")
         ids = self.tokeniser.encode(text)
@@ -222,6 +226,11 @@ def note_aligner(folder: Folder) -> None:
     valid = islice(Corpus(folder.path / "tokens" / "valid"), ALIGNED)
     chosen = translator.choose_aligner([(decode(source.tolist()), decode(target.tolist())) for source, target in valid])
     folder.note(aligner=asdict(chosen))
+
+
+def _check_text(text: object, where: str) -> None:
+    if not isinstance(text, str):
+        raise WeftError(f"{where} is {text!r}; a text is wanted.")
 
 
 def _longest_source(folder: Folder, model: SequenceToSequence) -> int:

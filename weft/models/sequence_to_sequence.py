@@ -14,10 +14,13 @@ PAD, START, END = 0, 1, 2
 
 
 class Batch(NamedTuple):
-    """Pairs of sentences as ids, filled up on the right with PAD; both sides end in END."""
+    """Pairs of sentences as ids, filled up on the right with PAD; both sides end in END, and START is not among them.
 
-    source: Tensor  # (B, S)
-    target: Tensor  # (B, T)
+    Batch(torch.tensor([[5, 6, END], [7, END, PAD]]), torch.tensor([[8, END], [9, END]])): two pairs, S = 3, T = 2
+    """
+
+    source: Tensor  # (B, S), whole numbers below V
+    target: Tensor  # (B, T), likewise
 
     def to(self, device: torch.device | str) -> "Batch":
         return Batch(self.source.to(device), self.target.to(device))
@@ -63,7 +66,9 @@ class SequenceToSequence(nn.Module):
         return self.decoder(self.target(tokens, positions), call)  # type: ignore[no-any-return]
 
     def forward(self, batch: Batch) -> Loss:
-        """The loss of each target token, given the source and the target tokens before it."""
+        """What training makes smaller: ids (B, S) and (B, T) → sums over the n real target tokens, each predicted from
+        the source and the target tokens before it. `loss.objective / loss.count` is their mean, to call `backward` on.
+        """
         return self.head.loss(*self.read(batch))
 
     def read(self, batch: Batch) -> tuple[Tensor, Tensor]:

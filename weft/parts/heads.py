@@ -19,10 +19,10 @@ FAR = 80.0  # nats: probabilities below e^-80 lose digits in float32, below e^-1
 
 @dataclass(frozen=True)
 class Loss:
-    """Sums, not means: accumulation and many processes normalise by the global count."""
+    """Sums over the tokens of a batch, not means: accumulation and many processes normalise by the global count."""
 
-    objective: Tensor  # what training makes smaller
-    nll: Tensor  # negative log-likelihood, in nats
+    objective: Tensor  # () what training makes smaller: with label smoothing
+    nll: Tensor  # () negative log-likelihood in nats, without it: e to the mean of it is the perplexity
     count: int  # tokens
 
 
