@@ -36,7 +36,9 @@ def _tell_version(wanted: bool) -> None:
 
 @app.callback()
 def weft(
-    version: Annotated[bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show it and exit.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show it and exit.")
+    ] = False,
 ) -> None:
     pass
 

@@ -11,7 +11,6 @@ import typer
 
 from weft.commands.options import BeamWidth, Device, File, Json, LengthPenalty, Model, one_line
 
-
 DRAWING = ("temperature", "top_k", "top_p", "seed")  # options of --sample
 SEARCHING = ("beam",)  # and of the search whose place it takes
 

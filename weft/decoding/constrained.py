@@ -66,8 +66,8 @@ class _Candidate:
 class Constrained:
     """Beam search whose translations hold every phrase, each as often as it is given.
 
-    The likeliest as a whole is the best, whatever its length: a phrase that had to come costs much, and a mean per token
-    would be better for every needless word that is written beside it."""
+    The likeliest as a whole is the best, whatever its length: a phrase that had to come costs much, and a mean per
+    token would be better for every needless word that is written beside it."""
 
     phrases: tuple[Phrase, ...]
     inner: frozenset[int] = frozenset()  # tokens that go on with a word: none of them follows a phrase

@@ -36,7 +36,8 @@ class Sample:
         fits = 0 < self.temperature < math.inf and self.top_k >= 0 and 0 <= self.top_p <= 1
         if not fits or self.draws < 1 or self.seed < 0:
             raise WeftError(
-                f"sampling wants a finite temperature > 0, top_k ≥ 0, 0 ≤ top_p ≤ 1, draws ≥ 1 and seed ≥ 0, not {self}."
+                "sampling wants a finite temperature > 0, top_k ≥ 0, 0 ≤ top_p ≤ 1, draws ≥ 1 and seed ≥ 0, "
+                f"not {self}."
             )
         check_length_penalty(self.length_penalty)
 

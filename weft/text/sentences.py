@@ -2,7 +2,8 @@
 
 `split_sentences` knows end marks, closing quotes, the abbreviations, initials and ordinals of English and German, and
 the full-width marks of Chinese and Japanese. `split_long` cuts what is still too long at lesser marks, then at words,
-and a single word that is too long within it. When in doubt a sentence is left whole: two sentences in one do less harm than half of one.
+and a single word that is too long within it. When in doubt a sentence is left whole: two sentences in one do less harm
+than half of one.
 """
 
 import re
