@@ -24,7 +24,7 @@ def test_a_crew_says_what_one_translator_says(tmp_path: Path) -> None:
 
 def test_a_crew_that_is_stopped_ends_at_once() -> None:
     with suppress(KeyboardInterrupt), Crew("en-de", 1) as crew:
-        job = crew._pool.submit(time.sleep, 600)
+        job = crew._pool.submit(time.sleep, 120)
         while not job.running():
             time.sleep(0.01)
         began = time.monotonic()
