@@ -4,7 +4,7 @@ import pytest
 
 from weft.errors import WeftError
 from weft.plans.check import AT_LEAST, POSITIVE, RATES, WORDS, check, problems
-from weft.plans.plan import Plan
+from weft.plans.plan import ELSEWHERE, Plan
 
 PLAN = Plan().with_settings({"width": 8, "vocabulary": 260})
 
@@ -61,6 +61,26 @@ def test_an_unknown_option() -> None:
         "encoder.mixer: there is no option of mixer 'attention' named 'head'. Did you mean 'heads'? "
         "Known: dropout, heads, key_width, value_width."
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("warmup", "schedule.warmup"),
+        ("heads", "mixer.heads or cross.heads"),
+        ("hidden", "feed_forward.hidden"),
+        ("smoothing", "head.smoothing"),
+        ("lr", "rate"),
+    ],
+)
+def test_an_option_without_its_part(name: str, meant: str) -> None:
+    with pytest.raises(WeftError, match=f"there is no setting '{name}'. Did you mean {meant}?"):
+        PLAN.with_settings({name: 3})
+
+
+def test_what_is_called_otherwise_elsewhere_is_a_setting_here() -> None:
+    for name in ELSEWHERE.values():
+        PLAN.with_settings({name: 1})
 
 
 def test_an_option_of_the_wrong_type() -> None:

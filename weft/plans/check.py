@@ -127,6 +127,16 @@ def every_part(plan: Plan) -> Iterator[tuple[str, Catalogue[Any], Part]]:
     yield "training.schedule", c.SCHEDULES, plan.training.schedule
 
 
+def settings_of_parts(plan: Plan) -> dict[str, list[str]]:
+    """By the name of an option, the settings that reach it in this plan: {"heads": ["mixer.heads", "cross.heads"], …}."""
+    found: dict[str, dict[str, None]] = {}
+    for where, catalogue, part in every_part(plan):
+        slot = where if catalogue in STACKS.values() else where.rpartition(".")[2]
+        for option in catalogue.options(part.name) if part.name in catalogue else ():
+            found.setdefault(option, {})[f"{slot}.{option}"] = None
+    return {option: list(settings) for option, settings in found.items()}
+
+
 def _values(plan: Plan) -> Iterator[tuple[str, Any]]:
     """Every number and word of a plan, with where it stands."""
     yield "width", plan.width

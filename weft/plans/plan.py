@@ -22,6 +22,17 @@ from weft.plans.part import Part
 
 Slot = Part | tuple[Part, ...]  # several parts are dealt to the layers in turn
 
+# What settings are called elsewhere, where it is too far from the name here to be guessed.
+ELSEWHERE = {
+    "lr": "rate",
+    "learning_rate": "rate",
+    "d_model": "width",
+    "d_ff": "feed_forward.hidden",
+    "batch_size": "batch_tokens",
+    "epochs": "steps",
+    "label_smoothing": "head.smoothing",
+}
+
 
 @dataclass(frozen=True)
 class Encoder:
@@ -159,6 +170,10 @@ def _paths(plan: Plan, key: str) -> list[list[str]]:
         return [words]
     places = [[section, *words] for section, thing in sections.items() if words[0] in _names(thing)]
     if not places:
+        from weft.plans.check import settings_of_parts  # it needs Plan
+
+        if near := ELSEWHERE.get(words[0]) or " or ".join(settings_of_parts(plan).get(words[0], ())):
+            raise WeftError(f"there is no setting {words[0]!r}. Did you mean {near}? `weft show PLAN` lists all.")
         every = [*_names(plan), *(name for thing in sections.values() for name in _names(thing))]
         raise WeftError(unknown("setting", words[0], set(every), "weft show PLAN"))
     return places
