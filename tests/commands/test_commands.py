@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -233,9 +234,13 @@ def test_show(desk: Path) -> None:
     said = weft("show", "transformer-base").stdout
     assert "parameters: 63,119,496" in said
     assert "GFLOP" in said
+    assert "    heads: 8\n" in said
+    assert "    hidden: 2048\n" in said
+    assert "    warmup: 4000\n" in said
     assert "encoder mixer" in said
     said = weft("show", "run", cwd=desk).stdout
     assert "width: 16" in said
+    assert re.search(r"tokens on each side, [1-9]\d* MFLOP", said)
     assert "source embedding = target embedding = head words" in said
     assert "languages: en → de\nnewest validation: step " in said
     assert "## Limits" in weft("show", "en-de").stdout
@@ -245,6 +250,7 @@ def test_show_parts() -> None:
     said = weft("show", "parts", "activation").stdout
     assert said.startswith("\nfeed_forward.activation (--set feed_forward.activation=NAME)\n")
     assert "  relu           max(0, x)\n" in said
+    assert "[heads=8, key_width, value_width, dropout=0.0]" in weft("show", "parts", "cross").stdout
     assert weft("show", "parts", "none").stdout.count("\n  none ") == 4, "cross, feed_forward, norm and position"
 
 

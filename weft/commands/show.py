@@ -62,7 +62,8 @@ def _parts(wanted: str | None) -> None:
         if names:
             print(f"\n{slot} (--set {slot}=NAME)")
         for name in names:
-            options = ", ".join(catalogue.options(name))
+            defaults = {key: option.default for key, option in catalogue.options(name).items()}
+            options = ", ".join(key if value is None else f"{key}={value}" for key, value in defaults.items())
             print(f"  {name:14} {catalogue.about(name)}" + (f"   [{options}]" if options else ""))
 
 
@@ -70,9 +71,10 @@ def _one(name: str) -> None:
     from weft.folder import Folder, find_plan, is_plan
     from weft.plans.cost import outline, parameters_by_part, step_cost
     from weft.plans.notation import write_yaml
+    from weft.plans.whole import whole
 
     found = find_plan(name, also=LISTS)
-    print(write_yaml(found.plain()))
+    print(write_yaml(whole(found).plain()))
     counts = parameters_by_part(outline(found))
     total = sum(counts.values())
     print(f"parameters: {total:,}")
@@ -80,7 +82,7 @@ def _one(name: str) -> None:
         print(f"  {part:50} {count:>12,}  {count / total:5.1%}")
     cost = step_cost(found)
     print(
-        f"\na step: {cost.tokens:,} tokens on each side, {cost.operations / 1e9:,.0f} GFLOP forward and back "
+        f"\na step: {cost.tokens:,} tokens on each side, {_flop(cost.operations)} forward and back "
         f"(sentences of {cost.length} tokens)"
     )
     if not is_plan(name):
@@ -107,3 +109,7 @@ def _direction(folder: "Folder") -> str:
 
 def _millions(count: int) -> str:
     return f"{count / 1e6:.1f}M"
+
+
+def _flop(count: int) -> str:
+    return f"{count / 1e9:,.0f} GFLOP" if count >= 1e10 else f"{count / 1e6:,.0f} MFLOP"

@@ -67,11 +67,11 @@ class Attention(nn.Module):
     ):
         super().__init__()
         self.heads = heads
-        key_width = key_width or width // heads
-        value_width = value_width or width // heads
-        self.widths = [heads * key_width, heads * key_width, heads * value_width]
+        self.key_width = key_width or width // heads
+        self.value_width = value_width or width // heads
+        self.widths = [heads * self.key_width, heads * self.key_width, heads * self.value_width]
         self.project = nn.Linear(width, sum(self.widths))  # W^Q, W^K and W^V, one above the other
-        self.out = nn.Linear(heads * value_width, width)  # W^O
+        self.out = nn.Linear(heads * self.value_width, width)  # W^O
         self.dropout = dropout
         self.pattern = pattern
 

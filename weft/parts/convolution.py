@@ -51,6 +51,7 @@ class Bottleneck(nn.Module):
 
     def __init__(self, width: int, hidden: int, kernel: int, dilation: int, is_causal: bool):
         super().__init__()
+        self.hidden = hidden
         self.narrow = nn.Linear(width, hidden)
         self.before = nn.LayerNorm(hidden)
         self.convolution = Convolution(hidden, hidden, kernel, dilation, is_causal)

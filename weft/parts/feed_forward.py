@@ -19,6 +19,7 @@ class Product(nn.Module):
 
     def __init__(self, width: int, hidden: int, activations: Sequence[nn.Module], dropout: float = 0.0):
         super().__init__()
+        self.hidden = hidden
         self.activations = nn.ModuleList(activations)
         self.project = nn.Linear(width, hidden * len(self.activations))
         self.dropout = Dropout(dropout)

@@ -31,6 +31,7 @@ class Additive(Score):
 
     def __init__(self, width: int, hidden: int):
         super().__init__()
+        self.hidden = hidden
         self.query = nn.Linear(width, hidden, bias=False)  # W
         self.key = nn.Linear(width, hidden)  # U
         self.out = nn.Linear(hidden, 1, bias=False)  # v

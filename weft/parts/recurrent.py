@@ -97,6 +97,8 @@ class GRU(Cell):
 class Forward(nn.Module):
     """A cell that reads from the first token to the last. Padding on the right is read after all that is real."""
 
+    direction = "forward"
+
     def __init__(self, cell: Cell):
         super().__init__()
         self.cell = cell
@@ -112,6 +114,8 @@ class Forward(nn.Module):
 class Backward(nn.Module):
     """A cell that reads from the last real token to the first. What is real stands on the left."""
 
+    direction = "backward"
+
     def __init__(self, cell: Cell):
         super().__init__()
         self.cell = cell
@@ -124,6 +128,8 @@ class Backward(nn.Module):
 
 class Both(nn.Module):
     """[h→; h←]: a token's past and its future, half of the width each (Schuster & Paliwal 1997)."""
+
+    direction = "both"
 
     def __init__(self, forward: Forward, backward: Backward):
         super().__init__()
