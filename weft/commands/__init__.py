@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from weft import __version__
+import weft
 
 # What the file system may say to a user, and the exit code: 2 for a mistake, 1 where the machine is at its end.
 UNUSABLE = {errno.ENOSPC: 1, errno.EDQUOT: 1, errno.EROFS: 1, errno.EACCES: 2, errno.ENOENT: 2, errno.ENOTDIR: 2}
@@ -30,12 +30,12 @@ app = typer.Typer(
 
 def _tell_version(wanted: bool) -> None:
     if wanted:
-        print(f"weft {__version__}")
+        print(f"weft {weft.__version__}")
         raise typer.Exit
 
 
 @app.callback()
-def weft(
+def _weft(
     version: Annotated[
         bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show it and exit.")
     ] = False,
