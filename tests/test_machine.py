@@ -154,7 +154,10 @@ def test_the_doctor_is_calm_about_deaths_and_gaps(monkeypatch: pytest.MonkeyPatc
     said = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
     assert said["bfloat16"] == "5 billion operations a second, held to AVX512_CORE_FP16; without: killed by SIGILL"
     assert said["devices"] == "cpu (torch: killed by SIGILL)"
-    assert said["matplotlib"] == 'missing, for pictures of attention and curves: pip install "weft[view]"'
+    assert (
+        said["matplotlib"]
+        == 'missing, for pictures of attention and curves: pip install -e ".[view]" in the folder of weft'
+    )
     monkeypatch.setattr(machine, "PRODUCTS", DIES)
     done = command("doctor")
     assert done.returncode == 0, done.stderr

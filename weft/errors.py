@@ -31,6 +31,15 @@ class NoRoom(WeftError):  # noqa: N818
     exit_code = 1
 
 
+def install(extra: str) -> str:
+    """How to get what weft can do without: it is on no index, and installed from its own folder.
+
+    >>> install("view")
+    'pip install -e ".[view]" in the folder of weft'
+    """
+    return f'pip install -e ".[{extra}]" in the folder of weft'
+
+
 def unknown(kind: str, given: str, known: Iterable[str], see: str = "") -> str:
     """One sentence for a name that does not exist: the nearest right one, and all that do. Of more than a few, the
     nearest ones and the command to `see` all.

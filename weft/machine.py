@@ -20,7 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from weft.errors import WeftError, unknown
+from weft.errors import WeftError, install, unknown
 
 PRECISIONS = ("float32", "bfloat16", "float16", "int8")
 PACKAGES = ("weft", "torch", "numpy", "tokenizers", "safetensors", "sacrebleu", "typer", "rich", "pyyaml")
@@ -159,7 +159,7 @@ def examine() -> dict[str, Any]:
         "devices": {"cuda": seen.get("cuda", []), "mps": seen.get("mps", False), "trouble": torch.trouble},
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
         "optional": {
-            name: {"version": _version(name), "for": use, "install": f'pip install "weft[{extra}]"'}
+            name: {"version": _version(name), "for": use, "install": install(extra)}
             for name, (extra, use) in OPTIONAL.items()
         },
     }

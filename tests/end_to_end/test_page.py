@@ -14,6 +14,7 @@ import pytest
 import torch
 
 import weft
+from weft.errors import install
 from weft.viewing.attention import Attention
 from weft.viewing.heads import Head
 
@@ -22,7 +23,7 @@ if os.environ.get("WEFT_REQUIRE_BROWSER") != "1":
     if not CHROMIUM:
         pytest.skip("no chromium on this machine: apt-get install chromium", allow_module_level=True)
     if not find_spec("playwright"):
-        pytest.skip('no playwright: pip install "weft[test]"', allow_module_level=True)
+        pytest.skip(f"no playwright: {install('test')}", allow_module_level=True)
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402
 

@@ -4,8 +4,10 @@ from importlib.util import find_spec
 
 import pytest
 
+from weft.errors import install
+
 
 @pytest.fixture(autouse=True, scope="session")
 def engine() -> None:
     if not find_spec("ctranslate2"):
-        pytest.skip('ctranslate2 is not installed: pip install "weft[export]"')
+        pytest.skip(f"ctranslate2 is not installed: {install('export')}")

@@ -1,6 +1,6 @@
 """The same targets, driven by what the code does with them: python -m tests.fuzz.with_atheris plans -max_total_time=60
 
-Needs the package `atheris`, for Linux: pip install "weft[torture]". What follows the target is for libFuzzer.
+Needs the package `atheris`, for Linux: pip install -e ".[torture]". What follows the target is for libFuzzer.
 """
 
 import sys

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.errors import WeftError
+from weft.errors import WeftError, install
 from weft.text.reading import Pairs, Problems, read_lines, read_pairs
 
 Write = Callable[[str, str | bytes], str]
@@ -507,4 +507,4 @@ def test_a_missing_package_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     message = refusal(lambda: read_pairs([write(name, "x")]))
-    assert message == f'{name}: this format needs the package {package}: pip install "weft[formats]"'
+    assert message == f"{name}: this format needs the package {package}: {install('formats')}."

@@ -30,13 +30,13 @@ def attend(
     """
     from importlib.util import find_spec
 
-    from weft.errors import WeftError
+    from weft.errors import WeftError, install
     from weft.translator import load
 
     if not (png or grid or html or json):
         raise WeftError("say where to write what is seen: --png FILE, --grid FILE, --html FILE or --json FILE.")
     if (png or grid) and not find_spec("matplotlib"):
-        raise WeftError('pictures need matplotlib: pip install "weft[view]".')
+        raise WeftError(f"pictures need matplotlib: {install('view')}.")
     seen = load(model).attention(sentence, target)
     seen.each(kind, layer, head)  # what is not there is said before anything is written
     if png:

@@ -39,10 +39,10 @@ def serve(
     """
     from importlib.util import find_spec
 
-    from weft.errors import WeftError
+    from weft.errors import WeftError, install
 
     if missing := [name for name in NEEDED if not find_spec(name)]:
-        raise WeftError(f'the service needs {" and ".join(missing)}: pip install "weft[serve]".')
+        raise WeftError(f"the service needs {' and '.join(missing)}: {install('serve')}.")
 
     import uvicorn
 

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
-from weft.errors import WeftError, unknown
+from weft.errors import WeftError, install, unknown
 from weft.exports.agreement import Agreement, agreement
 from weft.folder import Folder
 from weft.machine import ask
@@ -52,7 +52,7 @@ def export(folder: Folder, to: str, out: Path, quantisation: str = "float32", sa
 def trial(folder: Folder, to: str, out: Path, quantisation: str = "float32", sample: Path | None = None) -> Agreement:
     """Write the model for another engine, and measure how far the two agree, whatever comes of it."""
     if find_spec(to) is None:
-        raise WeftError(f'this export needs {to}: pip install "weft[export]".')
+        raise WeftError(f"this export needs {to}: {install('export')}.")
     form = import_module(f"weft.exports.{to}")
     if quantisation not in form.QUANTISATIONS:
         raise WeftError(unknown(f"quantisation of {to}", quantisation, form.QUANTISATIONS))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 from xml.etree.ElementTree import Element, ParseError
 
-from weft.errors import WeftError
+from weft.errors import WeftError, install
 from weft.text.languages import Languages, is_reversed, same_language
 
 Pair = tuple[str, str]
@@ -207,7 +207,7 @@ def _installed(module: str) -> Any:
         return import_module(module)
     except ImportError:
         package = module.partition(".")[0]
-        raise WeftError(f'this format needs the package {package}: pip install "weft[formats]"') from None
+        raise WeftError(f"this format needs the package {package}: {install('formats')}.") from None
 
 
 def _elements(stream: IO[bytes], units: Container[str], notes: Notes) -> Iterator[Element]:
