@@ -99,7 +99,6 @@ def test_torchrun(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "model.safetensors").exists()
 
 
-@pytest.mark.slow  # known fault: two workers that are stopped wait for each other now and then, see CHANGELOG
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_workers_that_stop_go_on_to_the_last_bit(tmp_path: Path, number: signal.Signals) -> None:
     """Both stop after the same step, and each goes on with its own draws of dropout."""

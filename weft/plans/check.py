@@ -128,7 +128,7 @@ def every_part(plan: Plan) -> Iterator[tuple[str, Catalogue[Any], Part]]:
 
 
 def settings_of_parts(plan: Plan) -> dict[str, list[str]]:
-    """By the name of an option, the settings that reach it in this plan: {"heads": ["mixer.heads", "cross.heads"], …}."""
+    """By the name of an option, the settings that reach it: {"heads": ["mixer.heads", "cross.heads"], …}."""
     found: dict[str, dict[str, None]] = {}
     for where, catalogue, part in every_part(plan):
         slot = where if catalogue in STACKS.values() else where.rpartition(".")[2]
