@@ -142,7 +142,7 @@ def test_equal_in_bleu_the_lower_loss_is_better(tmp_path: Path) -> None:
     job.validate = Scripted(*({"loss": loss, "bleu": bleu} for loss, bleu in script))
     job.train()
     assert job._by_goodness() == [4, 3, 5, 2, 1]
-    assert job.remarks == ["stopped early, after step 5: no better BLEU for 2 validations; best at step 4"]
+    assert job.remarks == ["stopped early, after step 5: no better BLEU for 2 validations; best at step 3"]
 
 
 @pytest.mark.parametrize(

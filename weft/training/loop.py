@@ -289,17 +289,21 @@ class Trainer:
         order = self._by_goodness() if self.options.average == "best" else sorted(self.progress.scores, reverse=True)
         return [step for step in order if checkpoint.path_of(self.folder.checkpoints, step).exists()]
 
+    def _first_best(self) -> int:
+        """Who came later and is only as good is no better."""
+        return max(sorted(self.progress.scores), key=self._goodness)
+
     def _out_of_patience(self) -> bool:
-        """Who is only as good as the best is no better."""
-        goodness = [self._goodness(step) for step in sorted(self.progress.scores)]
-        since_best = len(goodness) - 1 - goodness.index(max(goodness)) if goodness else 0
-        return 0 < self.options.patience <= since_best
+        if not self.options.patience or not self.progress.scores:
+            return False
+        best = self._first_best()
+        return sum(step > best for step in self.progress.scores) >= self.options.patience
 
     def _patience_ended(self) -> str:
         score = {"bleu": "BLEU", "loss": "loss"}[self.options.best_by]
         return (
             f"stopped early, after step {self.progress.step}: no better {score} for {self.options.patience} "
-            f"validations; best at step {self._by_goodness()[0]}"
+            f"validations; best at step {self._first_best()}"
         )
 
     def _finish(self) -> dict[str, float]:
@@ -325,7 +329,7 @@ class Trainer:
             self.remarks.append(
                 f"average_of={self.options.average_of}, but the model is the mean of {len(whole)}: no others are left"
             )
-        return checkpoint.average(whole)
+        return checkpoint.average(sorted(whole))
 
 
 @contextmanager
