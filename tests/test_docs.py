@@ -5,10 +5,12 @@ import shlex
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 from tests.toys import SMALL, write_files
 from weft import commands
 from weft.plans.plan import Training
+from weft.plans.presets import plan
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -58,6 +60,21 @@ def test_every_training_option_is_in_the_reference_with_its_default() -> None:
     table = page.partition("## Training options")[2].partition("\n## ")[0]
     told = dict(re.findall(r"^\| `(\w+)` \| `(.+?)` \|", table, re.MULTILINE))
     assert told == {name: str(value) for name, value in vars(Training()).items()}
+
+
+@pytest.mark.parametrize("verb", commands.VERBS)
+def test_every_option_is_in_the_reference(verb: str) -> None:
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    (row,) = re.findall(rf"^\| `weft {verb}\b.*$", page, re.MULTILINE)
+    command = get_command(commands.app).commands[verb]  # type: ignore[attr-defined]
+    options = {name for option in command.params for name in option.opts if name.startswith("--")}
+    assert options - {"--help"} <= {*re.findall(r"--[\w-]+", row)}
+
+
+def test_the_plan_of_the_reference_is_one(tmp_path: Path) -> None:
+    (shown,) = blocks(ROOT / "docs" / "reference.md", "yaml")
+    (tmp_path / "ours.yaml").write_text(shown, encoding="utf-8")
+    assert plan(str(tmp_path / "ours.yaml")).width == 192
 
 
 def test_links_lead_somewhere() -> None:
