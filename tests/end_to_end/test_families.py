@@ -75,7 +75,7 @@ def test_attend_draws_or_says_that_there_is_nothing(desk: Path) -> None:
 def test_show(desk: Path) -> None:
     done = weft("show", "run", cwd=desk)
     assert done.returncode == 0, done.stderr
-    assert "GFLOP forward and back" in done.stdout
+    assert "FLOP forward and back" in done.stdout
     assert "newest validation: step 60" in done.stdout
 
 

@@ -131,7 +131,7 @@ def test_mistakes_get_a_sentence(run: Folder, tmp_path: Path, monkeypatch: pytes
     with pytest.raises(weft.WeftError, match=r"empty.txt has no text of 1 to 200 tokens"):
         export(run, "ctranslate2", out, sample=tmp_path / "empty.txt")
     monkeypatch.setattr(exporting, "find_spec", lambda name: None)
-    with pytest.raises(weft.WeftError, match=r'this export needs ctranslate2: pip install "weft\[export\]"'):
+    with pytest.raises(weft.WeftError, match=r'this export needs ctranslate2: pip install -e "\.\[export\]"'):
         export(run, "ctranslate2", out)
 
 

@@ -113,7 +113,6 @@ def test_what_is_refused_is_told(client: TestClient) -> None:
     assert "alternatives should be" in refused(client, alternatives=1000)
     assert "20,001 characters are too many" in refused(client, q="x" * 20_001)
     assert "201 texts are too many" in refused(client, q=["x"] * 201)
-    assert "a word of 20000 characters" in refused(client, q="x" * 20_000)
 
 
 @pytest.mark.parametrize("body", ['{"q": "a"', "[1]", "", '{"q": "\\ud800", "source": "en", "target": "de"}', "\xff"])

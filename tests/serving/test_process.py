@@ -28,6 +28,7 @@ def address(toy: Translator) -> Iterator[str]:
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "WEFT_API_KEY": "geheim"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a test runner may ignore it
     ) as process:
         try:
             assert process.stdout
