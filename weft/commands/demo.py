@@ -25,6 +25,7 @@ def demo(
 
     from rich.console import Console
 
+    from weft.errors import install
     from weft.translator import load
 
     console = Console(highlight=False, soft_wrap=True)
@@ -40,7 +41,7 @@ def demo(
         translator.attention(LOOKED_AT).save_png(picture)
         console.print(f'  {picture}: the alignment of "{LOOKED_AT}" with its translation\n')
     else:
-        console.print('  a picture needs matplotlib: pip install -e ".[view]"\n', markup=False)
+        console.print(f"  a picture needs matplotlib: {install('view')}\n", markup=False)
     console.rule("[bold]What to try next")
     console.print(
         '  echo "How are you?" | weft translate en-de                 your own sentences\n'
