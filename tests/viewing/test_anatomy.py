@@ -1,7 +1,9 @@
 """A model as its diagram shows it."""
 
+import pytest
 import torch
 
+from tests.contracts.tiny import tiny_plan
 from tests.models.tiny import tiny
 from weft.models.sequence_to_sequence import START
 from weft.parts.positions import sinusoids
@@ -20,6 +22,25 @@ def test_every_parameter_is_in_the_diagram() -> None:
     names = [block["name"] for block in drawn["decoder"][0]]
     assert names == ["self-attention", "encoder-decoder attention", "feed-forward"]
     assert drawn["encoder"][0][0]["sizes"]["heads"] == 2
+
+
+@pytest.mark.parametrize(
+    ("family", "encoder", "decoder"),
+    [
+        ("seq2seq-rnn", [["LSTM, backwards"]] * 2, [["LSTM"]] * 2),
+        ("bahdanau", [["GRU, both ways"]], [["GRU", "encoder-decoder attention", "first state"], ["readout"]]),
+        ("bytenet", [["convolution"]] * 3, [["convolution"]] * 3),
+    ],
+)
+def test_families_have_diagrams_too(family: str, encoder: list[list[str]], decoder: list[list[str]]) -> None:
+    drawn = diagram(tiny_plan("preset", f"{family}-tiny").build())
+    for side, names in (("encoder", encoder), ("decoder", decoder)):
+        assert [[block["name"] for block in layer] for layer in drawn[side]] == names
+
+
+def test_what_runs_past_a_block() -> None:
+    assert all(block["past"] for layer in diagram(tiny())["decoder"] for block in layer)
+    assert not any(block["past"] for layer in diagram(tiny(join="replace"))["encoder"] for block in layer)
 
 
 def test_positions_are_what_the_part_adds() -> None:

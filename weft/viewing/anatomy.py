@@ -8,14 +8,24 @@ from torch import Tensor, nn
 
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.parts.attention import Attention
+from weft.parts.convolution import Bottleneck, GatedConvolution
+from weft.parts.decoders import AttentiveRecurrence
 from weft.parts.ends import Entrance
 from weft.parts.feed_forward import Product
-from weft.parts.layers import Layer
+from weft.parts.layers import Layer, Layers, Replace, Within
+from weft.parts.lookup import Lookup
+from weft.parts.recurrent import Backward, Both, Cell
 from weft.text.batches import filled
 from weft.viewing.attention import Recorder
 from weft.viewing.heads import KINDS, place_of
 
-BLOCKS = {"mix": "self-attention", "cross": "encoder-decoder attention", "feed": "feed-forward"}
+BLOCKS = {
+    "mix": "self-attention",
+    "cross": "encoder-decoder attention",
+    "feed": "feed-forward",
+    "start": "first state",
+    "join": "joined with what was seen",
+}
 
 
 def diagram(model: SequenceToSequence) -> dict[str, Any]:
@@ -32,15 +42,39 @@ def diagram(model: SequenceToSequence) -> dict[str, Any]:
 
 
 def _layers(stack: nn.Module) -> list[list[dict[str, Any]]]:
-    """A layer as its blocks in order; `norm` are the parameters of the norm that goes with a block."""
-    return [
-        [
-            {**_block(BLOCKS[name], sublayer.body), "norm": _count(sublayer.wiring)}  # type: ignore[arg-type]
-            for name, sublayer in ((name, layer.get_submodule(name)) for name in layer.order)
-        ]
-        for layer in stack.modules()
-        if isinstance(layer, Layer)
-    ]
+    """A layer as its blocks in order; a decoder that is more than a list of layers, as what it is made of."""
+    if isinstance(stack, Layers):
+        layers = [layer for layer in stack.modules() if isinstance(layer, Layer)]
+        return [[_part(name, layer.get_submodule(name)) for name in layer.order] for layer in layers]
+    rows: list[list[dict[str, Any]]] = []
+    for name, child in stack.named_children():
+        if isinstance(child, Layers):
+            rows += _layers(child)
+        elif isinstance(child, nn.ModuleList | AttentiveRecurrence):
+            for layer in child if isinstance(child, nn.ModuleList) else [child]:
+                rows.append([_part(of, part) for of, part in layer.named_children() if _count(part)])
+        elif _count(child):
+            rows.append([_part(name, child)])
+    return rows
+
+
+def _part(name: str, part: nn.Module) -> dict[str, Any]:
+    """A block; `norm` are the parameters of the norm that goes with it, `past` says whether a stream runs past it."""
+    if not isinstance(part, Within):
+        return {**_block(_name(name, part), part), "norm": 0, "past": False}
+    past = not isinstance(part.wiring.join, Replace)
+    return {**_block(_name(name, part.body), part.body), "norm": _count(part.wiring), "past": past}
+
+
+def _name(name: str, part: nn.Module) -> str:
+    """What a diagram calls it."""
+    if isinstance(part, Lookup):
+        return BLOCKS["cross"]
+    if isinstance(part, GatedConvolution | Bottleneck):
+        return "convolution"
+    cells = [each for each in part.modules() if isinstance(each, Cell)]
+    ways = {Both: ", both ways", Backward: ", backwards"}
+    return type(cells[0]).__name__ + ways.get(type(part), "") if cells else BLOCKS.get(name, name)
 
 
 def _block(name: str, part: nn.Module) -> dict[str, Any]:

@@ -10,7 +10,7 @@ export function open(root, app) {
   root.append(
     h("section", { class: "wide" }, h("h2", {}, "The model"), h("p", { class: "facts" }, ...facts(model)), diagram(model, finish)),
     h("section", {}, h("h2", {}, "Where its parameters are"), parameters(model)),
-    h("section", {}, h("h2", {}, "Positions"), h("p", { class: "soft" }, POSITIONS[position] ?? `The part is called ${position}.`), positions(app, finish)),
+    h("section", {}, h("h2", {}, "Positions"), h("p", { class: "soft" }, POSITIONS[position] ?? `The part is called ${position}.`), position === "none" ? "" : positions(app, finish)),
     h("section", { class: "wide" }, h("h2", {}, "Masks"), masks(app, finish)));
   return () => finish.forEach((end) => end());
 }
@@ -19,7 +19,7 @@ const POSITIONS = {
   sinusoid: "Sines and cosines of falling frequency, added to the embeddings. A row is a position, a column a dimension.",
   concatenated: "Sines and cosines of falling frequency, in a part of the width that holds nothing else.",
   learned: "One learned vector for each position, added to the embeddings.",
-  none: "There are none: to this model a sentence is a bag of tokens.",
+  none: "There are none: only a part that reads in order, such as a recurrence or a convolution, knows the order of the tokens.",
 };
 
 function partName(part) {
@@ -30,7 +30,7 @@ function facts(model) {
   const { plan } = model;
   const said = [
     [`${(model.parameters / 1e6).toFixed(1)} M`, "parameters"],
-    [`${model.diagram.encoder.length} + ${model.diagram.decoder.length}`, "layers"],
+    [`${plan.encoder.layers} + ${plan.decoder.layers}`, "layers"],
     [plan.width, "wide"],
     [Math.max(...Object.values(model.heads).map(({ heads }) => heads)), "heads"],
     [model.diagram.target.sizes.vocabulary.toLocaleString("en"), "subwords"],
@@ -65,11 +65,11 @@ function diagram(model, finish) {
     const towers = groups(drawn[side]).map(({ layer, times }) => {
       const inner = layer.map((one) => {
         const body = block(names[one.name]?.(side) ?? one.name, sizes(one), one.name === "encoder-decoder attention" ? "cross" : "");
-        const around = block(norm(side), null, "norm");
-        const past = (...blocks) => h("div", { class: "past" }, h("i", {}, "+"), ...blocks); // and the stream that runs past them
-        return pre(side) ? past(around, body) : h("div", { class: "post" }, past(body), around);
+        const around = one.norm ? [block(norm(side), null, "norm")] : [];
+        const past = (...blocks) => (one.past ? h("div", { class: "past" }, h("i", {}, "+"), ...blocks) : h("div", { class: "post" }, ...blocks)); // and the stream that runs past them
+        return pre(side) ? past(...around, body) : h("div", { class: "post" }, past(body), ...around);
       });
-      return h("div", { class: "layer" }, h("span", { class: "times" }, `${times} ×`), ...inner);
+      return h("div", { class: "layer" }, times > 1 ? h("span", { class: "times" }, `${times} ×`) : "", ...inner);
     });
     const entrance = drawn[side === "encoder" ? "source" : "target"];
     return h("div", { class: `stack ${side}` },
@@ -169,12 +169,12 @@ function masks(app, finish) {
   const places = h("div", { class: "masks" });
   app.post("api/masks", { text: app.state.text }).then(({ source, target, masks: seen }) => {
     const pad = (tokens, length) => [...tokens, ...new Array(length - tokens.length).fill("(pad)")];
-    const [S, T] = [seen.encoder[0][0].length, seen.decoder[0].length];
+    const [S, T] = [source, target].map((rows) => Math.max(...rows.map(({ length }) => length)));
     const figures = [
-      ["Encoder, a short sentence in a longer batch", "No query looks at padding.", pad(source[1], S), pad(source[1], S), seen.encoder[1]],
-      ["Decoder, causal", "A token sees itself and its past: nothing that is still to be written.", pad(target[0], T), pad(target[0], T), seen.decoder[0]],
-      ["Encoder–decoder, the short sentence", "Every target token may look at every real source token.", pad(target[1], T), pad(source[1], S), seen.cross[1]],
-    ];
+      ["Encoder, a short sentence in a longer batch", "No query looks at padding.", pad(source[1], S), pad(source[1], S), seen.encoder?.[1]],
+      ["Decoder, causal", "A token sees itself and its past: nothing that is still to be written.", pad(target[0], T), pad(target[0], T), seen.decoder?.[0]],
+      ["Encoder–decoder, the short sentence", "Every target token may look at every real source token.", pad(target[1], T), pad(source[1], S), seen.cross?.[1]],
+    ].filter(([, , , , map]) => map);
     places.replaceChildren(...figures.map(([name, text, queries, keys, map]) => {
       const place = h("div", { class: "drawing" });
       finish.push(drawMatrix(place, { queries, keys, map: map.map((row) => row.map((visible) => visible * 0.62)) }, name, null, 20));
