@@ -47,6 +47,7 @@ def serve(
     import uvicorn
 
     from weft.serving.app import create_app
+    from weft.serving.connection import patient
     from weft.serving.service import Settings
     from weft.text.reading import named_languages
     from weft.translator import load
@@ -66,7 +67,14 @@ def serve(
     shown = f"[{host}]" if ":" in host else host
     print(f"{model} is served at http://{shown}:{socket.getsockname()[1]} (Ctrl-C ends it)", flush=True)
     # No log of requests: texts in a query would stand in it.
-    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=5)
+    config = uvicorn.Config(
+        app,
+        http=patient(2 * timeout),  # one for the head of a request, one until it is answered
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=5,
+    )
     uvicorn.Server(config).run([socket])
 
 

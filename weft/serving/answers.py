@@ -12,6 +12,8 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from weft.errors import WeftError, unknown
 from weft.serving.queue import Full
 
+TOLD = 20  # mistakes of one request; a body can hold a hundred thousand
+
 
 class Problem(BaseModel):
     error: str
@@ -20,6 +22,7 @@ class Problem(BaseModel):
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "What was asked for is not possible; the sentence says why."},
     403: {"model": Problem, "description": "The API key is missing or wrong."},
+    408: {"model": Problem, "description": "The body came too slowly."},
     413: {"model": Problem, "description": "The body is too large."},
     503: {"model": Problem, "description": "Too many are waiting; Retry-After says when to come again."},
     504: {"model": Problem, "description": "It took too long."},
@@ -60,8 +63,8 @@ def problem(status: int, sentence: str, headers: Any = None) -> JSONResponse:
 
 
 def told(errors: Sequence[Any], fields: Sequence[str] = ()) -> str:
-    """What pydantic found, as sentences: all of it at once, and nothing of what was sent."""
-    return " ".join(dict.fromkeys(_sentence(error, fields) for error in errors))
+    """What pydantic found, as sentences: the first of it at once, and nothing of what was sent."""
+    return " ".join(dict.fromkeys(_sentence(error, fields) for error in errors[:TOLD]))
 
 
 def _fields(request: Request) -> list[str]:

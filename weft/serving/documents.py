@@ -105,7 +105,7 @@ async def translated(
     )
     wanted = [piece for texts in cut for pieces in texts for piece in texts_of(pieces)]
     found = iter(await queue.search(wanted, search))
-    answers = []
+    made = []
     for document, texts in zip(documents, cut):
         sentences = [_sentences(pieces, list(islice(found, len(texts_of(pieces))))) for pieces in texts]
         ranks = min(options, max((len(one.found) for some in sentences for one in some), default=0) or 1)
@@ -114,8 +114,8 @@ async def translated(
                 if one.found and document.is_tagged(i, one):
                     for best in one.found[:ranks]:
                         one.looks.append(await queue.run(partial(translator.align, one.piece[0], best.ids)))
-        answers.append([await asyncio.to_thread(document.written, sentences, rank) for rank in range(ranks)])
-    return answers
+        made.append((document, sentences, ranks))
+    return await asyncio.to_thread(lambda: [[one.written(some, rank) for rank in range(n)] for one, some, n in made])
 
 
 def _sentences(pieces: Sequence[Piece], found: Sequence[list[Translation]]) -> list[Sentence]:

@@ -14,6 +14,10 @@ DRAINED = 16  # times the limit that is read and thrown away, because many clien
 HUNG_UP = 499  # what is counted for a request that was not answered because nobody was there
 
 
+class _HungUp(Exception):  # noqa: N818
+    """The client has gone before its body was there."""
+
+
 class Guard:
     def __init__(self, app: ASGIApp, service: Service, routes: frozenset[str]):
         self.app = app
@@ -32,14 +36,18 @@ class Guard:
                 status = message["status"]
             await send(message)
 
+        within = f"within {self.service.settings.timeout:g} seconds"
+        late = problem(408, f"the body did not come {within}.")
         try:
             async with asyncio.timeout(self.service.settings.timeout):
-                await self._answer(scope, receive, sending)
+                body = await self._body(receive)
+                late = problem(504, f"there was no answer {within}; a shorter text may have one.")
+                await self._answer(scope, body, receive, sending)
         except TimeoutError:
             if not status:
-                seconds = self.service.settings.timeout
-                answer = problem(504, f"there was no answer within {seconds:g} seconds; a shorter text may have one.")
-                await answer(scope, receive, sending)
+                await late(scope, receive, sending)
+        except _HungUp:
+            pass
         except Exception:
             status = 500
             raise
@@ -47,8 +55,7 @@ class Guard:
             route = scope["path"] if scope["path"] in self.routes else "other"
             self.service.metrics.answered(route, status or HUNG_UP, time.monotonic() - start)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await self._body(receive)
+    async def _answer(self, scope: Scope, body: bytes | None, receive: Receive, send: Send) -> None:
         if body is None:
             limit = self.service.settings.body
             await problem(413, f"the body has more than {limit:,} bytes.")(scope, receive, send)
@@ -77,15 +84,17 @@ class Guard:
 
     async def _body(self, receive: Receive) -> bytes | None:
         """All of it, or None where it is too large."""
-        chunks, size, limit = [], 0, self.service.settings.body
+        body, size, limit = bytearray(), 0, self.service.settings.body
         while True:
             message = await receive()
+            if message["type"] == "http.disconnect":
+                raise _HungUp
             chunk = message.get("body", b"")
             size += len(chunk)
             if size <= limit:
-                chunks.append(chunk)
+                body += chunk
             if not message.get("more_body") or size > DRAINED * limit:
-                return b"".join(chunks) if size <= limit else None
+                return bytes(body) if size <= limit else None
 
 
 async def _gone(receive: Receive) -> None:

@@ -73,8 +73,12 @@ async def fields(request: Request) -> dict[str, Any]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json" or kind.endswith("+json"):
         return _object(await request.body())
+    try:
+        form = await request.form()
+    except UnicodeError:  # a form may name any encoding that Python knows
+        raise refused("the form is not in the encoding that it names.") from None
     given: dict[str, list[Any]] = {}
-    for name, value in [*request.query_params.multi_items(), *(await request.form()).multi_items()]:
+    for name, value in [*request.query_params.multi_items(), *form.multi_items()]:
         given.setdefault(name, []).append(value)
     return {name: some[0] if len(some) == 1 else some for name, some in given.items()}
 
@@ -105,7 +109,7 @@ async def translate(given: Fields, bearer: Bearer, service: Served) -> Translate
     service.check_size(texts)
     source, target = _direction(asked, service)
     form: Callable[[str], Document] = Html if asked.format == "html" else Text
-    documents = [await asyncio.to_thread(form, text) for text in texts]
+    documents = await asyncio.to_thread(lambda: [form(text) for text in texts])
     detected = [await _detect(" ".join(one.texts), service) for one in documents] if source == "auto" else []
     is_foreign = [one.language != target for one in detected] or [source != target] * len(texts)
     search = best_first(max(service.settings.beam, asked.alternatives + 1), service.settings.length_penalty)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 from torch import Tensor
 
-from weft.decoding import Hypothesis, Search
+from weft.decoding import Search
 from weft.decoding.many import CELLS
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.parts.call import Memory
@@ -36,6 +36,10 @@ class Full(Exception):  # noqa: N818 (a state, not a mistake)
         self.seconds = seconds
 
 
+class Died(Exception):  # noqa: N818
+    """What computed was ended in the middle; it has begun anew."""
+
+
 class _Gone(Exception):  # noqa: N818
     """Nobody waits for what is being computed."""
 
@@ -50,7 +54,7 @@ class _Job:
     function: Callable[[], Any] | None = None
     since: float = field(default_factory=time.monotonic)
     begun: int = 0  # sources that have been taken
-    found: dict[int, list[Hypothesis]] = field(default_factory=dict)
+    found: dict[int, list[Translation]] = field(default_factory=dict)
     gone: bool = False
 
     @property
@@ -65,8 +69,14 @@ class _Job:
         """Tell the loop that the request came from, if it still wants to know."""
 
         def tell() -> None:
-            if not self.future.done():
-                self.future.set_exception(error) if error else self.future.set_result(result)
+            if self.future.done():
+                return
+            if error is None:
+                self.future.set_result(result)
+            elif isinstance(error, Exception):
+                self.future.set_exception(error)
+            else:  # SystemExit and the like were meant for the thread, and would end the loop
+                self.future.set_exception(Died(f"the thread that computes: {error!r}"))
 
         self.gone = True
         with suppress(RuntimeError):  # the loop has ended, and whoever waited with it
@@ -103,7 +113,7 @@ class Queue:
             return []
         sources = self.translator.tokeniser.encode_all(texts)
         found = await self._join(_Job(asyncio.get_running_loop().create_future(), search, sources))
-        return [[self.translator.translation(one) for one in found[i]] for i in range(len(texts))]
+        return [found[i] for i in range(len(texts))]
 
     async def run(self, function: Callable[[], Result]) -> Result:
         """What a function returns, called in the thread that computes, when its turn has come."""
@@ -124,9 +134,21 @@ class Queue:
                 self._jobs.remove(job)
 
     def _work(self) -> None:
-        while self._wait():
-            # Short ones need no turn of their own beside a long one: they go before each of its steps.
-            self._compute(self._next(short=False) or self._next(short=True))
+        """Until the end, whatever happens in between: this thread is the only one there is."""
+        while not self._closed:
+            try:
+                while self._wait():
+                    # Short ones need no turn of their own beside a long one: they go before each of its steps.
+                    self._compute(self._next(short=False) or self._next(short=True))
+            except BaseException as error:
+                self._give_up(error)
+
+    def _give_up(self, error: BaseException) -> None:
+        """Tell all who wait for what is not being computed any more."""
+        with self._changed:
+            for job in self._jobs:
+                if job.begun > len(job.found):
+                    job.settle(None, error)
 
     def _wait(self) -> bool:
         with self._changed:
@@ -192,7 +214,7 @@ class Queue:
         tokens = sum(len(some[0].ids) for some in found)
         self.metrics.computed(len(batch), tokens, time.monotonic() - start)
         for (job, i), some in zip(batch, found):
-            job.found[i] = some
+            job.found[i] = [self.translator.translation(one) for one in some]
             if len(job.found) == len(job.sources):
                 job.settle(job.found)
 

@@ -82,10 +82,8 @@ async def translate(asked: Asked, service: Served) -> Answer:
         raise WeftError(f"nbest {asked.nbest} needs a beam of {asked.nbest} or more, not {asked.beam}.")
     translator, queue = service.translator, service.queue
     off = translator.existing(asked.off)
-    pieces = await asyncio.to_thread(translator.cut, asked.text, "the text", split=True)
+    pieces, wanted, searches = await asyncio.to_thread(_prepared, asked, off, translator)
     sentences = texts_of(pieces)
-    wanted = [list(occurring(asked.glossary, sentence)) for sentence in sentences]
-    searches = [_search(asked, terms, off, translator) for terms in wanted]
     found = await _found(sentences, searches, service)
     aligned = (
         [links(await queue.run(partial(translator.align, text, some[0].ids))) for text, some in zip(sentences, found)]
@@ -109,6 +107,15 @@ def occurring(glossary: Sequence[Term], text: str) -> Iterator[Term]:
     return (terms[match[0]] for match in re.finditer(pattern, text.casefold())) if terms else iter(())
 
 
+def _prepared(
+    asked: Asked, off: tuple[Head, ...], translator: Translator
+) -> tuple[list[Piece], list[list[Term]], list[Search]]:
+    """The text in pieces; for each sentence the terms that occur in it, and how it is searched."""
+    pieces = translator.cut(asked.text, "the text", split=True)
+    wanted = [list(occurring(asked.glossary, sentence)) for sentence in texts_of(pieces)]
+    return pieces, wanted, [_search(asked, terms, off, translator) for terms in wanted]
+
+
 def _search(asked: Asked, terms: Sequence[Term], off: tuple[Head, ...], translator: Translator) -> Search:
     tokeniser = translator.tokeniser
     search = best_first(asked.beam, asked.length_penalty)
@@ -122,9 +129,15 @@ async def _found(sentences: list[str], searches: list[Search], service: Service)
     """Sentences that are searched alike go together, the others beside them."""
     kinds = list(dict.fromkeys(searches))
     groups = [[i for i, search in enumerate(searches) if search == kind] for kind in kinds]
-    each = await asyncio.gather(
-        *(service.queue.search([sentences[i] for i in group], kind) for kind, group in zip(kinds, groups))
-    )
+    asked = [
+        asyncio.ensure_future(service.queue.search([sentences[i] for i in group], kind))
+        for kind, group in zip(kinds, groups)
+    ]
+    try:
+        each = await asyncio.gather(*asked)
+    finally:  # where one was refused, nobody waits for the others
+        for one in asked:
+            one.cancel()
     found = {i: one for group, some in zip(groups, each) for i, one in zip(group, some)}
     return [found[i] for i in range(len(sentences))]
 
