@@ -149,7 +149,7 @@ class Fire:
         self.seen["slow head", "unexpected" if answer else "cut"] += 1
 
     async def hangs_up(self) -> None:
-        reader, writer = await self._connected()
+        _, writer = await self._connected()
         request = _request("/translate", _json(q=" ".join(self.answers)))
         writer.write(request[: self.dice.randrange(1, 2 * len(request))])
         await asyncio.sleep(self.dice.uniform(0, 1))

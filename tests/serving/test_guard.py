@@ -21,6 +21,36 @@ def test_a_body_that_is_too_large(toy: Translator) -> None:
         assert client.post("/api/translate", json={"text": "red"}).status_code == 200
 
 
+def received(app: Any, *messages: Message) -> list[Message]:
+    """What is sent when these come and then nothing more."""
+    sent: list[Message] = []
+    coming = iter(messages)
+
+    async def receive() -> Message:
+        return next(coming, None) or await asyncio.sleep(60, {})
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    headers = [(b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": "/api/attention", "headers": headers, "query_string": b""}
+    asyncio.run(asyncio.wait_for(app(scope, receive, send), 30))
+    return sent
+
+
+def test_a_body_that_is_too_slow(toy: Translator) -> None:
+    app = create_app(toy, Settings(timeout=0.3))
+    start, body = received(app, {"type": "http.request", "body": b'{"text": ', "more_body": True})
+    assert (start["status"], body["body"]) == (408, b'{"error":"the body did not come within 0.3 seconds."}')
+
+
+def test_half_a_body_is_not_taken_for_a_whole_one(toy: Translator) -> None:
+    app = create_app(toy)
+    whole = {"type": "http.request", "body": b'{"text": "red"}', "more_body": True}
+    assert received(app, whole, {"type": "http.disconnect"}) == []
+    assert app.state.service.metrics.requests == {("/api/attention", 499): 1}
+
+
 def test_time_ends(toy: Translator) -> None:
     app = create_app(toy, Settings(timeout=0.3))
     with TestClient(app) as client:

@@ -36,6 +36,8 @@ def capitals(html: str, order: list[int] | None = None) -> str:
     ("html", "expected"),
     [
         ("one two", "ONE TWO"),
+        ("one <![ two > three <b>four</b>", "ONE <![ two > THREE <b>FOUR</b>"),
+        ("<p>one<![if x]>two<![x[ three", "<p>ONE<![if x]>TWO&lt;![X[ THREE"),
         ("<p>one</p>\n<p>two</p>", "<p>ONE</p>\n<p>TWO</p>"),
         ('<A HREF="x?a=1&amp;b=2" >one</A >', '<A HREF="x?a=1&amp;b=2" >ONE</A >'),
         ("one <b>two</b> three.", "ONE <b>TWO</b> THREE."),

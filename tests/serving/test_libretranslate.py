@@ -6,6 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from weft.decoding import Beam
+from weft.serving import keys
 from weft.serving.app import create_app
 from weft.serving.service import Settings
 from weft.translator import Translator
@@ -120,6 +121,25 @@ def test_bad_json_is_refused(client: TestClient, body: str) -> None:
     answer = client.post("/translate", content=body.encode("latin-1"), headers={"content-type": "application/json"})
     assert answer.status_code == 400
     assert list(answer.json()) == ["error"]
+
+
+@pytest.mark.parametrize(("encoding", "text"), [("utf-7", b"+2AA-"), ("undefined", b"a")])
+def test_a_form_in_no_such_encoding_is_refused(client: TestClient, encoding: str, text: bytes) -> None:
+    """The first makes a lone surrogate, the second never decodes anything."""
+    parts = {b"q": text, b"source": b"en", b"target": b"de"}.items()
+    body = b"".join(b'--B\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n' % part for part in parts)
+    header = {"content-type": f"multipart/form-data; boundary=B; charset={encoding}"}
+    answer = client.post("/translate", content=body + b"--B--\r\n", headers=header)
+    assert answer.status_code == 400
+    assert list(answer.json()) == ["error"]
+
+
+def test_keys_are_compared_in_constant_time(toy: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+    monkeypatch.setattr(keys.hmac, "compare_digest", lambda *pair: compared.append(pair))
+    with TestClient(create_app(toy, Settings(api_key="geheim"))) as client:
+        refused(client, 403, api_key="geheim")  # nothing but that comparison lets it in
+    assert compared == [(b"geheim", b"geheim")]
 
 
 def test_a_key(toy: Translator) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor
 from weft.decoding import Greedy, Hypothesis
 from weft.models.sequence_to_sequence import END
 from weft.serving.metrics import Metrics
-from weft.serving.queue import Full, Queue
+from weft.serving.queue import Died, Full, Queue
 from weft.translator import Translator
 
 LONG = "a" * 2000
@@ -190,6 +190,40 @@ def test_an_error_of_a_search_is_told_to_all_who_asked() -> None:
         search = Broken()
         answers = await asyncio.gather(*(queue.search(["x"], search) for _ in range(2)), return_exceptions=True)
         assert [str(answer) for answer in answers] == ["broken", "broken"]
+
+    served(test)
+
+
+def test_what_ends_the_thread_ends_only_what_it_computed() -> None:
+    class Fatal(Steps):
+        def __call__(self, models: Any, source: Tensor, watch: Any = None) -> list[list[Hypothesis]]:
+            raise SystemExit("the end")
+
+    async def test(queue: Queue, model: Model) -> None:
+        search = Fatal()
+        asked = [queue.search(["x"], search), queue.search(["y"], search), queue.search(["z"], Steps())]
+        first, second, other = await asyncio.gather(*asked, return_exceptions=True)
+        assert [type(first), type(second), other] == [Died, Died, [["z"]]]
+        assert await queue.search(["x"], Steps()) == [["x"]]
+
+    served(test)
+
+
+def test_a_fault_beside_the_search_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken, faults = Queue._next, iter([MemoryError("no room")])
+
+    def failing_once(queue: Queue, short: bool) -> Any:
+        batch = taken(queue, short)
+        for fault in faults if batch else ():
+            raise fault
+        return batch
+
+    monkeypatch.setattr(Queue, "_next", failing_once)
+
+    async def test(queue: Queue, model: Model) -> None:
+        with pytest.raises(MemoryError):
+            await queue.search(["x"], Steps())
+        assert await queue.search(["x"], Steps()) == [["x"]]
 
     served(test)
 

@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 
 from weft.decoding import Beam
 from weft.serving.app import create_app
+from weft.serving.service import Settings
 from weft.serving.translate import Term, occurring
 from weft.translator import Translator
 
@@ -79,6 +80,14 @@ def test_where_terms_occur() -> None:
     assert list(occurring([], "cat")) == []
 
 
+def test_where_one_search_is_refused_the_others_are_not_computed(toy: Translator) -> None:
+    app = create_app(toy, Settings(waiting=1))
+    with TestClient(app) as client:
+        asked = {"text": "red cat. Blue dog.", "glossary": [{"source": "cat", "target": "x"}]}  # two kinds of search
+        assert client.post("/api/translate", json=asked).status_code == 503
+        assert len(app.state.service.queue) == 0
+
+
 def test_heads_that_are_off_change_the_scores(client: TestClient) -> None:
     whole = asked(client, "red cat")
     off = [{"kind": "cross", "layer": layer, "head": head} for layer in (1, 2) for head in (1, 2)]
@@ -97,6 +106,7 @@ def test_what_is_refused_is_told(client: TestClient) -> None:
     assert refused(client, text="red", nbest=6) == "nbest 6 needs a beam of 6 or more, not 5."
     assert "beam should be" in refused(client, text="red", beam=0)
     assert "20,001 characters are too many" in refused(client, text="x" * 20_001)
+    assert refused(client, text="red", **{f"x{i}": 0 for i in range(5000)}).count("there is no field") == 20
     for body in (b"{", b'{"text": "\\ud800"}', b"", b"3"):
         answer = client.post("/api/translate", content=body, headers={"content-type": "application/json"})
         assert (answer.status_code, list(answer.json())) == (400, ["error"])

@@ -127,18 +127,19 @@ def _search(asked: Asked, terms: Sequence[Term], off: tuple[Head, ...], translat
 
 async def _found(sentences: list[str], searches: list[Search], service: Service) -> list[list[Translation]]:
     """Sentences that are searched alike go together, the others beside them."""
-    kinds = list(dict.fromkeys(searches))
-    groups = [[i for i, search in enumerate(searches) if search == kind] for kind in kinds]
+    groups: dict[Search, list[int]] = {}
+    for i, search in enumerate(searches):
+        groups.setdefault(search, []).append(i)
     asked = [
-        asyncio.ensure_future(service.queue.search([sentences[i] for i in group], kind))
-        for kind, group in zip(kinds, groups)
+        asyncio.ensure_future(service.queue.search([sentences[i] for i in group], search))
+        for search, group in groups.items()
     ]
     try:
         each = await asyncio.gather(*asked)
     finally:  # where one was refused, nobody waits for the others
         for one in asked:
             one.cancel()
-    found = {i: one for group, some in zip(groups, each) for i, one in zip(group, some)}
+    found = {i: one for group, some in zip(groups.values(), each) for i, one in zip(group, some)}
     return [found[i] for i in range(len(sentences))]
 
 
