@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 from starlette.types import Message
 
 from weft.serving.app import create_app
+from weft.serving.guard import COMING
 from weft.serving.queue import Full
 from weft.serving.service import Service, Settings
 from weft.translator import Translator
@@ -21,7 +22,7 @@ def test_a_body_that_is_too_large(toy: Translator) -> None:
         assert client.post("/api/translate", json={"text": "red"}).status_code == 200
 
 
-def received(app: Any, *messages: Message) -> list[Message]:
+async def received(app: Any, *messages: Message) -> list[Message]:
     """What is sent when these come and then nothing more."""
     sent: list[Message] = []
     coming = iter(messages)
@@ -34,21 +35,32 @@ def received(app: Any, *messages: Message) -> list[Message]:
 
     headers = [(b"content-type", b"application/json")]
     scope = {"type": "http", "method": "POST", "path": "/api/attention", "headers": headers, "query_string": b""}
-    asyncio.run(asyncio.wait_for(app(scope, receive, send), 30))
+    await asyncio.wait_for(app(scope, receive, send), 30)
     return sent
 
 
 def test_a_body_that_is_too_slow(toy: Translator) -> None:
     app = create_app(toy, Settings(timeout=0.3))
-    start, body = received(app, {"type": "http.request", "body": b'{"text": ', "more_body": True})
+    part = {"type": "http.request", "body": b'{"text": ', "more_body": True}
+    start, body = asyncio.run(received(app, part))
     assert (start["status"], body["body"]) == (408, b'{"error":"the body did not come within 0.3 seconds."}')
 
 
 def test_half_a_body_is_not_taken_for_a_whole_one(toy: Translator) -> None:
     app = create_app(toy)
     whole = {"type": "http.request", "body": b'{"text": "red"}', "more_body": True}
-    assert received(app, whole, {"type": "http.disconnect"}) == []
+    assert asyncio.run(received(app, whole, {"type": "http.disconnect"})) == []
     assert app.state.service.metrics.requests == {("/api/attention", 499): 1}
+
+
+def test_bodies_that_all_come_slowly_do_not_fill_the_memory(toy: Translator) -> None:
+    app = create_app(toy, Settings(timeout=1.0, body=100))
+    part = {"type": "http.request", "body": bytes(100), "more_body": True}
+
+    async def run() -> list[list[Message]]:
+        return await asyncio.gather(*(received(app, part) for _ in range(COMING + 5)))
+
+    assert sorted(start["status"] for start, _ in asyncio.run(run())) == [408] * COMING + [503] * 5
 
 
 def test_time_ends(toy: Translator) -> None:

@@ -4,12 +4,15 @@ whoever hangs up is no longer computed for. It also counts."""
 import asyncio
 import time
 
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weft.serving.answers import problem
 from weft.serving.service import Service
 
 DRAINED = 16  # times the limit that is read and thrown away, because many clients read no answer before they have sent
+
+COMING = 100  # times the limit that is held of all bodies that are not whole yet: who sends slowly costs only memory
 
 HUNG_UP = 499  # what is counted for a request that was not answered because nobody was there
 
@@ -23,6 +26,7 @@ class Guard:
         self.app = app
         self.service = service
         self.routes = routes
+        self.coming = 0  # bytes of bodies that are not whole yet
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -42,7 +46,10 @@ class Guard:
             async with asyncio.timeout(self.service.settings.timeout):
                 body = await self._body(receive)
                 late = problem(504, f"there was no answer {within}; a shorter text may have one.")
-                await self._answer(scope, body, receive, sending)
+                if isinstance(body, bytes):
+                    await self._answer(scope, body, receive, sending)
+                else:
+                    await body(scope, receive, sending)
         except TimeoutError:
             if not status:
                 await late(scope, receive, sending)
@@ -55,11 +62,7 @@ class Guard:
             route = scope["path"] if scope["path"] in self.routes else "other"
             self.service.metrics.answered(route, status or HUNG_UP, time.monotonic() - start)
 
-    async def _answer(self, scope: Scope, body: bytes | None, receive: Receive, send: Send) -> None:
-        if body is None:
-            limit = self.service.settings.body
-            await problem(413, f"the body has more than {limit:,} bytes.")(scope, receive, send)
-            return
+    async def _answer(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         gone = asyncio.ensure_future(_gone(receive))
         first = True
 
@@ -82,19 +85,25 @@ class Guard:
         if not answer.cancelled():
             answer.result()
 
-    async def _body(self, receive: Receive) -> bytes | None:
-        """All of it, or None where it is too large."""
+    async def _body(self, receive: Receive) -> bytes | JSONResponse:
+        """All of it, or what is answered where it is too large, or too many come at once."""
         body, size, limit = bytearray(), 0, self.service.settings.body
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise _HungUp
-            chunk = message.get("body", b"")
-            size += len(chunk)
-            if size <= limit:
-                body += chunk
-            if not message.get("more_body") or size > DRAINED * limit:
-                return bytes(body) if size <= limit else None
+        try:
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise _HungUp
+                chunk = message.get("body", b"")
+                size += len(chunk)
+                if size <= limit:
+                    body += chunk
+                    self.coming += len(chunk)
+                if self.coming > COMING * limit:
+                    return problem(503, "too much is being sent at once; come again in a second.", {"Retry-After": "1"})
+                if not message.get("more_body") or size > DRAINED * limit:
+                    return bytes(body) if size <= limit else problem(413, f"the body has more than {limit:,} bytes.")
+        finally:
+            self.coming -= len(body)
 
 
 async def _gone(receive: Receive) -> None:
