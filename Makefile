@@ -21,7 +21,7 @@ test: setup
 test-slow: setup
 	$(BIN)/python -m pytest -m slow
 
-# The long forms of what docs/trust.md promises: kills, a full disk, fuzzing.
+# The long forms of what docs/trust.md promises: kills, a full disk, the service under fire, fuzzing.
 torture: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[torture]"
 	$(BIN)/python -m pytest -rP -m torture

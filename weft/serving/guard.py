@@ -12,7 +12,7 @@ from weft.serving.service import Service
 
 DRAINED = 16  # times the limit that is read and thrown away, because many clients read no answer before they have sent
 
-COMING = 100  # times the limit that is held of all bodies that are not whole yet: who sends slowly costs only memory
+COMING = 100  # times the limit that is held of all bodies which are not whole yet
 
 HUNG_UP = 499  # what is counted for a request that was not answered because nobody was there
 
@@ -41,18 +41,18 @@ class Guard:
             await send(message)
 
         within = f"within {self.service.settings.timeout:g} seconds"
-        late = problem(408, f"the body did not come {within}.")
+        late = 408, f"the body did not come {within}."
         try:
             async with asyncio.timeout(self.service.settings.timeout):
                 body = await self._body(receive)
-                late = problem(504, f"there was no answer {within}; a shorter text may have one.")
+                late = 504, f"there was no answer {within}; a shorter text may have one."
                 if isinstance(body, bytes):
                     await self._answer(scope, body, receive, sending)
                 else:
                     await body(scope, receive, sending)
         except TimeoutError:
             if not status:
-                await late(scope, receive, sending)
+                await problem(*late)(scope, receive, sending)
         except _HungUp:
             pass
         except Exception:
