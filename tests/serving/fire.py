@@ -115,7 +115,6 @@ class Fire:
         await asyncio.gather(*(self.good(line) for line in lines[:asking]))
         for _, writer in lines:
             writer.close()
-        self.seen["crowd", "gone"] += 1
 
     # Those who do not.
 

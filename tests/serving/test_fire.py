@@ -62,7 +62,7 @@ def room_for_a_crowd() -> Iterator[None]:
 
 @pytest.mark.parametrize(
     ("minutes", "timeout", "marks", "asking"),
-    [(0.1, 3.0, 8, 50), pytest.param(10.0, 15.0, 100, CROWD, marks=pytest.mark.torture)],
+    [(0.1, 3.0, 8, 20), pytest.param(10.0, 15.0, 100, CROWD, marks=pytest.mark.torture)],
 )
 def test_no_answer_is_lost_or_mixed(
     tmp_path: Path, shipped: Translator, minutes: float, timeout: float, marks: int, asking: int
@@ -78,7 +78,8 @@ def test_no_answer_is_lost_or_mixed(
             if len(memory) % 20 == 3:
                 process.send_signal(signal.SIGUSR1)  # in the middle of a batch
         await burning
-        await fire.good()  # and after all of it
+        for _ in range(3):  # after all of it; one may be hit by the last shot
+            await fire.good()
         return fire
 
     with serving(tmp_path / "log", timeout) as (port, process):
