@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.parts.call import Call
+from weft.parts.mixer import Mixer
 
 
 def attention_weights(query: Tensor, key: Tensor, visible: Tensor | None = None) -> Tensor:
@@ -47,7 +48,7 @@ def causal(query: Tensor, key: Tensor) -> Tensor | None:
     return key[:, None, :] <= query[:, :, None]  # (B, T, S)
 
 
-class Attention(nn.Module):
+class Attention(Mixer):
     """Attention in H heads of their own, concatenated, times W^O.
 
     MultiHead(x, y) = Concat(head₁, …, head_H) W^O,  head_i = Attention(x W_i^Q, y W_i^K, y W_i^V)
@@ -55,6 +56,10 @@ class Attention(nn.Module):
     Queries come from x. Keys and values come from the memory where the call has one (encoder-decoder attention), else
     from x itself (self-attention); `pattern` says which of the sequence's own positions a query may see.
     """
+
+    says = "t²·k"
+    is_sequential = False
+    reach = None
 
     def __init__(
         self,

@@ -10,17 +10,22 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.parts.call import Call
+from weft.parts.mixer import Mixer
 
 
-class Convolution(nn.Module):
+class Convolution(Mixer):
     """A window over the sequence: (B, T, inputs) → (B, T, outputs). In padding and beyond both ends there are zeros."""
+
+    says = "w·t·k²"
+    is_sequential = False
 
     def __init__(self, inputs: int, outputs: int, kernel: int, dilation: int, is_causal: bool):
         super().__init__()
         self.kernel = nn.Conv1d(inputs, outputs, kernel, dilation=dilation)
-        reach = (kernel - 1) * dilation  # how far the window extends beyond one position
-        self.behind = reach if is_causal else reach // 2
-        self.ahead = reach - self.behind
+        beyond = (kernel - 1) * dilation  # how far the window extends beyond one position
+        self.behind = beyond if is_causal else beyond // 2
+        self.ahead = beyond - self.behind
+        self.reach = max(self.behind, self.ahead)
 
     def forward(self, x: Tensor, call: Call) -> Tensor:
         new = x.size(1)
@@ -34,20 +39,27 @@ class Convolution(nn.Module):
         return self.kernel(padded.transpose(1, 2)).transpose(1, 2)  # type: ignore[no-any-return]  # (B, T, outputs)
 
 
-class GatedConvolution(nn.Module):
+class GatedConvolution(Mixer):
     """v ⊙ σ(g) with [v; g] = W ∗ x  (Dauphin et al. 2016, arXiv:1612.08083; Gehring et al. 2017, arXiv:1705.03122)"""
+
+    says = "w·t·k²"
+    is_sequential = False
 
     def __init__(self, width: int, kernel: int, dilation: int, is_causal: bool):
         super().__init__()
         self.convolution = Convolution(width, 2 * width, kernel, dilation, is_causal)
+        self.reach = self.convolution.reach
 
     def forward(self, x: Tensor, call: Call) -> Tensor:
         return F.glu(self.convolution(x, call), -1)  # (B, T, D)
 
 
-class Bottleneck(nn.Module):
+class Bottleneck(Mixer):
     """A narrow convolution between two matrices, each after a norm and a ReLU  (Kalchbrenner et al. 2016, figure 3,
     arXiv:1610.10099). The first norm is the wiring's."""
+
+    says = "w·t·k²"
+    is_sequential = False
 
     def __init__(self, width: int, hidden: int, kernel: int, dilation: int, is_causal: bool):
         super().__init__()
@@ -57,6 +69,7 @@ class Bottleneck(nn.Module):
         self.convolution = Convolution(hidden, hidden, kernel, dilation, is_causal)
         self.after = nn.LayerNorm(hidden)
         self.out = nn.Linear(hidden, width)
+        self.reach = self.convolution.reach
 
     def forward(self, x: Tensor, call: Call) -> Tensor:
         hidden = self.before(self.narrow(x.relu())).relu()  # (B, T, hidden)

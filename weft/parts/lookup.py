@@ -12,6 +12,7 @@ import math
 from torch import Tensor, nn
 
 from weft.parts.call import Call, Memory
+from weft.parts.mixer import Mixer
 
 
 class Score(nn.Module):
@@ -62,8 +63,12 @@ class General(Dot):
         return self.key(output)  # type: ignore[no-any-return]  # (B, S, D)
 
 
-class Lookup(nn.Module):
+class Lookup(Mixer):
     """Σ_j α_tj h_j over the encoder's output; where the memory has the source embeddings, Σ_j α_tj (h_j + e_j)."""
+
+    says = "t²·k"
+    is_sequential = False
+    reach = None
 
     def __init__(self, score: Score):
         super().__init__()

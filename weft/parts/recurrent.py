@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.parts.call import Call
+from weft.parts.mixer import Mixer
 
 
 class Cell(nn.Module):
@@ -94,7 +95,15 @@ class GRU(Cell):
         return torch.lerp(torch.addcmul(n, r, own_n).tanh(), state, z)
 
 
-class Forward(nn.Module):
+class Recurrence(Mixer):
+    """Cells that go over a sequence, one token after the other."""
+
+    says = "t·k²"
+    is_sequential = True
+    reach = None
+
+
+class Forward(Recurrence):
     """A cell that reads from the first token to the last. Padding on the right is read after all that is real."""
 
     direction = "forward"
@@ -111,7 +120,7 @@ class Forward(nn.Module):
         return output  # (B, T, D)
 
 
-class Backward(nn.Module):
+class Backward(Recurrence):
     """A cell that reads from the last real token to the first. What is real stands on the left."""
 
     direction = "backward"
@@ -126,7 +135,7 @@ class Backward(nn.Module):
         return output.take_along_dim(order, 1)  # (B, T, D)
 
 
-class Both(nn.Module):
+class Both(Recurrence):
     """[h→; h←]: a token's past and its future, half of the width each (Schuster & Paliwal 1997)."""
 
     direction = "both"

@@ -12,6 +12,7 @@ from weft.parts.feed_forward import Product
 from weft.parts.heads import LinearHead
 from weft.parts.layers import Add, PostNorm, PreNorm, Replace, ScaledAdd, Wiring
 from weft.parts.lookup import Additive, Dot, General, Lookup
+from weft.parts.mixer import Mixer
 from weft.parts.norms import layer_norm, no_norm, rms_norm
 from weft.parts.positions import ConcatenatedSinusoid, Learned, NoPosition, Position, Sinusoid
 from weft.parts.recurrent import GRU, LSTM, Backward, Both, Cell, Forward
@@ -73,7 +74,7 @@ def attention(
 CELLS: dict[str, type[Cell]] = {"lstm": LSTM, "gru": GRU}  # the mixers that are recurrent
 
 
-def _recurrent(name: str, width: int, is_causal: bool, direction: str | None) -> nn.Module:
+def _recurrent(name: str, width: int, is_causal: bool, direction: str | None) -> Mixer:
     make = CELLS[name]
     match direction or ("forward" if is_causal else "both"):
         case "forward":
@@ -84,12 +85,12 @@ def _recurrent(name: str, width: int, is_causal: bool, direction: str | None) ->
             return Both(Forward(make(width, width - width // 2)), Backward(make(width, width // 2)))
 
 
-def lstm(width: int, is_causal: bool, *, direction: str | None = None) -> nn.Module:
+def lstm(width: int, is_causal: bool, *, direction: str | None = None) -> Mixer:
     """Long short-term memory; encoders read in both directions unless told (Hochreiter & Schmidhuber 1997)"""
     return _recurrent("lstm", width, is_causal, direction)
 
 
-def gru(width: int, is_causal: bool, *, direction: str | None = None) -> nn.Module:
+def gru(width: int, is_causal: bool, *, direction: str | None = None) -> Mixer:
     """Gated recurrent unit; encoders read in both directions unless told (arXiv:1406.1078)"""
     return _recurrent("gru", width, is_causal, direction)
 
@@ -189,12 +190,12 @@ FEED_FORWARDS: Catalogue[nn.Module | None] = Catalogue(
 NORMS: Catalogue[nn.Module] = Catalogue("norm", ("width",), {"layer": layer_norm, "rms": rms_norm, "none": no_norm})
 JOINS: Catalogue[nn.Module] = Catalogue("join", (), {"add": Add, "scaled-add": ScaledAdd, "replace": Replace})
 WIRINGS: Catalogue[Wiring] = Catalogue("wiring", ("norm", "dropout", "join"), {"post": PostNorm, "pre": PreNorm})
-MIXERS: Catalogue[nn.Module] = Catalogue(
+MIXERS: Catalogue[Mixer] = Catalogue(
     "mixer",
     ("width", "is_causal"),
     {"attention": attention, "lstm": lstm, "gru": gru, "convolution": convolution, "bottleneck": bottleneck},
 )
-CROSSES: Catalogue[nn.Module | None] = Catalogue(
+CROSSES: Catalogue[Mixer | None] = Catalogue(
     "cross",
     ("width",),
     {"attention": cross_attention, "additive": additive, "general": general, "dot": dot, "none": no_cross},

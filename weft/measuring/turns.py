@@ -1,0 +1,109 @@
+"""What is measured: one mixer layer, a whole training step, and one token of decoding. One sentence at a time."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.utils import clip_grad_norm_
+
+from weft.measuring.gauge import Turn
+from weft.models.sequence_to_sequence import END, START, Batch, SequenceToSequence
+from weft.parts.call import Call, State
+from weft.parts.mixer import Mixer
+from weft.plans.catalogues import MIXERS
+from weft.plans.check import check, parts_of
+from weft.plans.part import Part
+from weft.plans.plan import Encoder, Plan
+
+INNER_WIDTHS = ("hidden", "key_width", "value_width", "features")  # options that grow with the width of the model
+
+
+def widened(plan: Plan, width: int) -> Plan:
+    """The same plan in another width; what it says of widths inside its parts grows in proportion."""
+
+    def part(part: Part) -> Part:
+        inner = {name: value for name, value in part.options.items() if name in INNER_WIDTHS and value}
+        return Part(part.name, {**part.options, **{n: max(1, v * width // plan.width) for n, v in inner.items()}})
+
+    def section(found: Any) -> Any:
+        slots = {name: value for name, value in vars(found).items() if isinstance(value, Part | tuple)}
+        return replace(
+            found,
+            **{name: part(slot) if isinstance(slot, Part) else tuple(map(part, slot)) for name, slot in slots.items()},
+        )
+
+    wide = replace(
+        plan, width=width, encoder=section(plan.encoder), decoder=section(plan.decoder), ends=section(plan.ends)
+    )
+    check(wide)
+    return wide
+
+
+def mixers(plan: Plan) -> list[Mixer]:
+    """Those of the encoder, a layer after the other."""
+    parts = parts_of(plan.encoder.mixer)
+    return [MIXERS.build(parts[i % len(parts)], plan.width, False) for i in range(plan.encoder.layers)]
+
+
+def layer(plan: Plan, length: int) -> Turn:
+    """The encoder's first mixer, forward and back."""
+    mixer = mixers(plan)[0]
+    x = torch.randn(1, length, plan.width, requires_grad=True)
+    back = torch.ones(1, length, plan.width)
+
+    def turn() -> None:
+        torch.autograd.backward(mixer(x, Call()), back)
+        mixer.zero_grad()
+        x.grad = None
+
+    return turn
+
+
+def step(plan: Plan, length: int) -> Turn:
+    """A step of training on one pair, with so many tokens on each side."""
+    model = plan.build().train()
+    options = plan.training
+    optimiser = torch.optim.Adam(model.parameters(), options.rate, (options.beta1, options.beta2), fused=True)
+    batch = Batch(*_sentences(2, length, plan.ends.vocabulary)[:, None])
+
+    def turn() -> None:
+        loss = model(batch)
+        torch.autograd.backward(loss.objective / loss.count)
+        clip_grad_norm_(model.parameters(), options.clip or torch.inf)
+        optimiser.step()
+        optimiser.zero_grad()
+
+    return turn
+
+
+class Decoding:
+    """The last token of so many, written after a source that is as long, with what is remembered and without."""
+
+    def __init__(self, plan: Plan, length: int):
+        self.model: SequenceToSequence = plan.build().eval()
+        source, self.tokens = _sentences(2, length, plan.ends.vocabulary)[:, None]
+        self.tokens[:, 0] = START
+        self.positions = torch.arange(length)[None]
+        with torch.inference_mode():
+            self.memory = self.model.encode(source)
+            self.state = State()
+            if length > 1:
+                self.model.decode(self.tokens[:, :-1], self.memory, self.positions[:, :-1], self.state)
+
+    @torch.inference_mode()
+    def cached(self) -> None:
+        """The state goes on growing: the fiftieth turn is at a length of 49 more."""
+        hidden = self.model.decode(self.tokens[:, -1:], self.memory, self.positions[:, -1:], self.state)
+        self.model.head.best(hidden[:, -1], 1)
+
+    @torch.inference_mode()
+    def anew(self) -> None:
+        self.model.head.best(self.model.decode(self.tokens, self.memory)[:, -1], 1)
+
+
+def _sentences(count: int, length: int, vocabulary: int) -> torch.Tensor:
+    ids = torch.randint(END + 1, vocabulary, (count, length))
+    ids[:, -1] = END
+    return ids

@@ -1,0 +1,40 @@
+"""What lets the positions of a sequence know of each other, and what lectures compare such parts by.
+
+               a layer costs     sequential steps   longest path
+attention      t² · k            1                  1                  arXiv:1706.03762, table 1
+recurrence     t · k²            t                  t                  t tokens, k wide
+convolution    w · t · k²        1                  t / w              a window of w; dilated by 1, 2, 4 …: log t
+"""
+
+from collections.abc import Sequence
+from itertools import cycle
+
+from torch import nn
+
+
+class Mixer(nn.Module):
+    """(x, call) → x, and what such a part declares of itself."""
+
+    says: str  # what the lectures say a layer costs
+    is_sequential: bool  # each position waits for the one before it
+    reach: int | None  # how many positions away one layer looks, on its longer side; None: as many as there are
+
+    def sequential_steps(self, length: int) -> int:
+        """Steps of one layer over so many tokens that have to wait for each other."""
+        return length if self.is_sequential else 1
+
+
+def path_length(layers: Sequence[Mixer], length: int) -> int | None:
+    """Steps on the longest way between two of so many tokens, through as many layers as it takes.
+
+    Where it takes more layers than there are, the same ones come again; None: no number of them is enough.
+    """
+    steps, left = 0, length - 1
+    if left and all(layer.reach == 0 for layer in layers):
+        return None
+    for layer in cycle(layers):
+        if left <= 0:
+            break
+        steps += layer.sequential_steps(length)
+        left -= left if layer.reach is None else layer.reach
+    return steps
