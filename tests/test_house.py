@@ -33,6 +33,7 @@ MAY_KNOW: dict[str, set[str]] = {
 MAY_KNOW["crew"] = MAY_KNOW["translator"] | {"translator"}
 MAY_KNOW["exports"] = MAY_KNOW["translator"] | {"translator", "machine"}
 MAY_KNOW["serving"] = MAY_KNOW["translator"] | {"translator"}
+MAY_KNOW["measuring"] = {"errors", "machine", "parts", "models", "plans", "viewing"}
 MAY_KNOW["checking"] = MAY_KNOW["exports"] | {"exports", "training"}
 MAY_KNOW["commands"] = set(MAY_KNOW)
 MAY_KNOW["__main__"] = {"commands"}

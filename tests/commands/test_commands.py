@@ -59,7 +59,19 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_verbs_are_fixed() -> None:
-    assert VERBS == ("demo", "train", "translate", "evaluate", "attend", "serve", "show", "export", "check", "doctor")
+    assert VERBS == (
+        "demo",
+        "train",
+        "translate",
+        "evaluate",
+        "attend",
+        "serve",
+        "show",
+        "export",
+        "check",
+        "cost",
+        "doctor",
+    )
     said = weft("--help").stdout
     assert all(verb in said for verb in VERBS)
 

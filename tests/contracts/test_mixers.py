@@ -81,6 +81,28 @@ def test_the_other_mixers_do_look_ahead(name: str) -> None:
     assert not torch.allclose(mix(other, Call())[:, 0], mix(x, Call())[:, 0])
 
 
+@every_own_use
+def test_a_mixer_reaches_as_far_as_it_declares(name: str, use: str) -> None:
+    """A change at one position is seen as far away as it says, and no farther."""
+    mix, x = mixer(name, use), random(1, T, D)
+    seen = []
+    for t in range(T):
+        other = x.clone()
+        other[:, t] += 1
+        changed = (mix(other, Call()) - mix(x, Call())).abs().amax((0, 2)) > 1e-12  # (T)
+        seen += [abs(t - int(where)) for where in changed.nonzero()]
+    assert max(seen) == (T - 1 if mix.reach is None else mix.reach)
+
+
+@every_use
+def test_a_mixer_declares_what_the_lectures_compare_it_by(name: str, use: str) -> None:
+    """The table of the lectures, for every entry of the catalogues."""
+    recurrent, convolution = ("t·k²", 7), ("w·t·k²", 1)
+    table = {"lstm": recurrent, "gru": recurrent, "convolution": convolution, "bottleneck": convolution}
+    mix = mixer(name, use)
+    assert (mix.says, mix.sequential_steps(7)) == table.get(name, ("t²·k", 1))
+
+
 @pytest.mark.parametrize("pieces", [[1, 1, 1, 1, 1], [2, 1, 2]], ids=["one by one", "in pieces"])
 @every_use_in_steps
 def test_step_by_step_equals_all_at_once(name: str, use: str, pieces: list[int]) -> None:

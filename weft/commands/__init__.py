@@ -16,7 +16,7 @@ import weft
 # What the file system may say to a user, and the exit code: 2 for a mistake, 1 where the machine is at its end.
 UNUSABLE = {errno.ENOSPC: 1, errno.EDQUOT: 1, errno.EROFS: 1, errno.EACCES: 2, errno.ENOENT: 2, errno.ENOTDIR: 2}
 UNUSABLE |= {errno.EISDIR: 2, errno.ENAMETOOLONG: 2}
-VERBS = ("demo", "train", "translate", "evaluate", "attend", "serve", "show", "export", "check", "doctor")
+VERBS = ("demo", "train", "translate", "evaluate", "attend", "serve", "show", "export", "check", "cost", "doctor")
 
 app = typer.Typer(
     name="weft",

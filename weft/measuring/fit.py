@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 Point = tuple[int, int, float]  # t, the length; k, the width; and what it cost
-TERMS: dict[str, Callable[[int, int], float]] = {
+TERMS: dict[str, Callable[[float, float], float]] = {
     "t·k²": lambda t, k: t * k * k,
     "t²·k": lambda t, k: t * t * k,
     "t²": lambda t, k: t * t,
@@ -28,13 +28,20 @@ class Fit:
     coefficients: Mapping[str, float]  # by the names of the terms
     error: float  # relative, the root of the mean square
 
-    def at(self, length: int, width: int) -> float:
+    def at(self, length: float, width: float) -> float:
         return sum(value * TERMS[name](length, width) for name, value in self.coefficients.items())
 
     def crossing(self, width: int) -> float | None:
-        """The length from which on b · t²·k is more than a · t·k²: t = a · k / b; None where it never is."""
-        a, b = (self.coefficients.get(name, 0.0) for name in ("t·k²", "t²·k"))
-        return a * width / b if b else None
+        """The length from which on what grows with t² is more than what grows with t; None where there is no t².
+
+        a · t·k² + b · t²·k alone cross at t = a · k / b.
+        """
+        linear, square = self._of("t", width), self._of("t²", width)
+        return linear / square if square else None
+
+    def _of(self, power: str, width: int) -> float:
+        """What stands before this power of t."""
+        return sum(v * TERMS[name](1, width) for name, v in self.coefficients.items() if name.split("·")[0] == power)
 
 
 def fit(points: Sequence[Point], terms: Sequence[str]) -> Fit:

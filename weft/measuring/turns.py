@@ -1,11 +1,9 @@
 """What is measured: one mixer layer, a whole training step, and one token of decoding. One sentence at a time."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
 from weft.measuring.gauge import Turn
@@ -15,7 +13,7 @@ from weft.parts.mixer import Mixer
 from weft.plans.catalogues import MIXERS
 from weft.plans.check import check, parts_of
 from weft.plans.part import Part
-from weft.plans.plan import Encoder, Plan
+from weft.plans.plan import Plan
 
 INNER_WIDTHS = ("hidden", "key_width", "value_width", "features")  # options that grow with the width of the model
 
@@ -23,22 +21,21 @@ INNER_WIDTHS = ("hidden", "key_width", "value_width", "features")  # options tha
 def widened(plan: Plan, width: int) -> Plan:
     """The same plan in another width; what it says of widths inside its parts grows in proportion."""
 
-    def part(part: Part) -> Part:
-        inner = {name: value for name, value in part.options.items() if name in INNER_WIDTHS and value}
-        return Part(part.name, {**part.options, **{n: max(1, v * width // plan.width) for n, v in inner.items()}})
+    def wider(thing: Any) -> Any:
+        if isinstance(thing, tuple):
+            return tuple(map(wider, thing))
+        if not isinstance(thing, Part):
+            return thing
+        inner = {name: value for name, value in thing.options.items() if name in INNER_WIDTHS and value}
+        return Part(thing.name, {**thing.options, **{n: max(1, v * width // plan.width) for n, v in inner.items()}})
 
-    def section(found: Any) -> Any:
-        slots = {name: value for name, value in vars(found).items() if isinstance(value, Part | tuple)}
-        return replace(
-            found,
-            **{name: part(slot) if isinstance(slot, Part) else tuple(map(part, slot)) for name, slot in slots.items()},
-        )
-
-    wide = replace(
-        plan, width=width, encoder=section(plan.encoder), decoder=section(plan.decoder), ends=section(plan.ends)
-    )
-    check(wide)
-    return wide
+    sections: dict[str, Any] = {
+        name: replace(section, **{slot: wider(value) for slot, value in vars(section).items()})
+        for name, section in (("encoder", plan.encoder), ("decoder", plan.decoder), ("ends", plan.ends))
+    }
+    found = replace(plan, width=width, **sections)
+    check(found)
+    return found
 
 
 def mixers(plan: Plan) -> list[Mixer]:
@@ -94,8 +91,9 @@ class Decoding:
 
     @torch.inference_mode()
     def cached(self) -> None:
-        """The state goes on growing: the fiftieth turn is at a length of 49 more."""
-        hidden = self.model.decode(self.tokens[:, -1:], self.memory, self.positions[:, -1:], self.state)
+        state = State()  # each turn goes on from where the tokens before the last have led
+        vars(state).update({name: dict(entries) for name, entries in vars(self.state).items()})
+        hidden = self.model.decode(self.tokens[:, -1:], self.memory, self.positions[:, -1:], state)
         self.model.head.best(hidden[:, -1], 1)
 
     @torch.inference_mode()

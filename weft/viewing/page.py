@@ -1,16 +1,18 @@
-"""Attention as one HTML file that works from disk: the drawings of the service's page, and the numbers, inside it."""
+"""One HTML file that works from disk: drawings and numbers lie inside it. Attention has those of the service's page."""
 
 import json
 from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from weft.viewing.attention import Attention
 
 DRAWING = Path(__file__).parent / "drawing"
+SCRIPTS = ("dom.js", "lines.js", "matrix.js", "overview.js", "panel.js", "standalone.js")
 DIGITS = 5  # of a weight
 FRAME = 640  # pixels that a notebook gives to it
 
@@ -23,9 +25,9 @@ PAGE = Template("""\
 <style>$style</style>
 <header></header>
 <main></main>
-<script type="application/json" id="attention">$data</script>
+<script type="application/json" id="$name">$data</script>
 <script type="importmap">$modules</script>
-<script type="module">import "weft/standalone.js";</script>
+<script type="module">import "weft/$script";</script>
 </html>
 """)
 
@@ -38,11 +40,18 @@ def standalone(seen: "Attention", kind: str = "cross", layer: int | None = None)
         for each in ("encoder", "decoder", "cross")
         if (maps := _rounded(getattr(seen, each).tolist()))
     }
+    return document(seen.text, "attention", data, SCRIPTS, ("base.css", "standalone.css"))
+
+
+def document(title: str, name: str, data: Mapping[str, Any], scripts: Sequence[str], styles: Sequence[str]) -> str:
+    """A page around the data that lies in it under this name. The last script draws it, with the help of the others."""
     return PAGE.substitute(
-        title=escape(seen.text),
-        style="".join((DRAWING / name).read_text(encoding="utf-8") for name in ("base.css", "standalone.css")),
+        title=escape(title),
+        style="".join((DRAWING / style).read_text(encoding="utf-8") for style in styles),
+        name=name,
         data=json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),  # nothing in it ends the script
-        modules=json.dumps({"imports": {f"weft/{file.name}": _url(file) for file in sorted(DRAWING.glob("*.js"))}}),
+        modules=json.dumps({"imports": {f"weft/{script}": _url(DRAWING / script) for script in scripts}}),
+        script=scripts[-1],
     )
 
 

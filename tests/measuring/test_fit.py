@@ -1,0 +1,50 @@
+"""The fit finds what was put in, and says where terms cross."""
+
+import numpy as np
+import pytest
+
+from weft.measuring.fit import TERMS, Fit, fit
+
+GRID = [(t, k) for t in (16, 64, 256, 1024) for k in (64, 128, 256)]
+
+
+def points(coefficients: dict[str, float], noise: float = 0.0) -> list[tuple[int, int, float]]:
+    draw = np.random.default_rng(1)
+    made = Fit(coefficients, 0.0)
+    return [(t, k, made.at(t, k) * (1 + noise * draw.standard_normal())) for t, k in GRID]
+
+
+def test_known_coefficients_are_found_again() -> None:
+    found = fit(points({"t·k²": 3e-10, "t²·k": 5e-11}), ["t·k²", "t²·k"])
+    assert found.coefficients == pytest.approx({"t·k²": 3e-10, "t²·k": 5e-11})
+    assert found.error < 1e-9
+    assert found.crossing(128) == pytest.approx(6 * 128), "t = a · k / b"
+
+
+def test_terms_that_were_not_put_in_stay_out() -> None:
+    made = {"t·k²": 3e-10, "t²·k": 5e-11, "t": 1e-6, "1": 2e-4}
+    assert fit(points(made), list(TERMS)).coefficients == pytest.approx(made, rel=1e-6)
+
+
+def test_noise_moves_them_a_little() -> None:
+    found = fit(points({"t·k²": 3e-10, "t²·k": 5e-11, "1": 1e-5}, noise=0.05), ["t·k²", "t²·k", "1"])
+    assert found.coefficients == pytest.approx({"t·k²": 3e-10, "t²·k": 5e-11, "1": 1e-5}, rel=0.15)
+    assert 0.02 < found.error < 0.08
+
+
+def test_no_coefficient_is_negative() -> None:
+    falling = [(t, 64, 1.0 + 1.0 / t) for t in (16, 64, 256)]
+    found = fit(falling, ["t·k", "1"])
+    assert set(found.coefficients) == {"1"}
+    assert found.coefficients["1"] == pytest.approx(1.03, abs=0.03)
+
+
+def test_small_and_large_points_count_the_same() -> None:
+    """The relative error: of 1 and of 1,000,000 the constant is between, not at the larger one."""
+    assert fit([(2, 2, 1.0), (3, 3, 1e6)], ["1"]).coefficients["1"] < 3
+
+
+def test_crossing_counts_all_that_grows_with_t() -> None:
+    both = Fit({"t·k²": 2.0, "t·k": 4.0, "t": 8.0, "k²": 99.0, "1": 99.0, "t²·k": 1.0, "t²": 2.0}, 0.0)
+    assert both.crossing(10) == pytest.approx((2 * 100 + 4 * 10 + 8) / (10 + 2))
+    assert Fit({"t·k²": 1.0}, 0.0).crossing(10) is None

@@ -1,0 +1,68 @@
+"""weft cost PLAN... [--png FILE] [--html FILE] [--json]"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weft.commands.options import Json
+
+
+def cost(
+    plans: Annotated[list[str], typer.Argument(help="Plans or models, any number of them.")],
+    lengths: Annotated[str | None, typer.Option(help="Tokens of a sentence, such as 16,64,256.")] = None,
+    widths: Annotated[str | None, typer.Option(help="Widths of the model, such as 64,128.")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="key=value, for all plans.")] = None,
+    png: Annotated[Path | None, typer.Option(help="The curves as a picture.")] = None,
+    html: Annotated[Path | None, typer.Option(help="The curves as one page that works from disk.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure what plans cost on this machine, against length and width, and what that grows with.
+
+    weft cost transformer-tiny seq2seq-rnn-tiny convs2s-tiny --png cost.png --html cost.html
+
+    weft cost transformer-tiny --lengths 64,256,1024 --widths 128,256
+    """
+    import json
+    from importlib.util import find_spec
+
+    from weft.errors import WeftError
+    from weft.folder import find_plan
+    from weft.measuring.cost import WIDTHS, Grid, machine
+    from weft.measuring.cost import cost as measure
+    from weft.measuring.report import lines, tables
+
+    if png and not find_spec("matplotlib"):
+        raise WeftError('pictures need matplotlib: pip install "weft[view]".')
+    grid = Grid(_numbers("--lengths", lengths), _numbers("--widths", widths) or WIDTHS)
+    found = [find_plan(name).with_settings(settings or []) for name in plans]
+    for plan in found:
+        grid.check(plan)
+    costs = [measure(plan, grid, _tell) for plan in found]
+    told = {"machine": machine(), "plans": [one.plain() for one in costs]}
+    if png:
+        from weft.measuring.picture import draw
+
+        draw(costs, png)
+    if html:
+        from weft.measuring.page import page
+
+        html.write_text(page(told, tables(costs)), encoding="utf-8")
+    print(json.dumps(told) if as_json else "\n".join(lines(tables(costs))))
+
+
+def _numbers(option: str, given: str | None) -> tuple[int, ...] | None:
+    """16,64,256 → (16, 64, 256): in order, each once."""
+    from weft.errors import WeftError
+
+    if given is None:
+        return None
+    words = [word.strip() for word in given.split(",")]
+    if wrong := [word for word in words if not word.isdecimal() or int(word) < 2]:
+        raise WeftError(f"{option}: numbers from 2 on are wanted, such as 16,64,256, not {wrong[0]!r}.")
+    return tuple(sorted({int(word) for word in words}))
+
+
+def _tell(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)

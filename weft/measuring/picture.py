@@ -1,0 +1,111 @@
+"""The curves as a picture: both axes logarithmic, so that t and t² are straight lines of slope 1 and 2."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+from weft.measuring.cost import Cost, Growth
+from weft.measuring.report import memory, time
+
+COLOURS = ("#2456c4", "#c2571a", "#2a8a5c", "#8a4fbf", "#a8323e", "#1f8fa3", "#b08a12")
+GREY = "#65625b"
+FAINT = "#b9b5ac"
+BROKEN = (0, (3, 2))
+
+
+def draw(costs: Sequence[Cost], file: Path) -> None:
+    """Time above, memory below; dots are measured, lines are fitted."""
+    points = costs[0].growth["layer"].points
+    lengths, widths = (sorted({getattr(point, name) for point in points}) for name in ("length", "width"))
+    longest, wide = lengths[-1], widths[len(widths) // 2]
+    colours = [COLOURS[i % len(COLOURS)] for i in range(len(costs))]
+    figure = Figure(figsize=(13.5, 8.4), layout="constrained")
+    (layer, step, token), (layer_memory, step_memory, width) = figure.subplots(2, 3)
+    for one, colour in zip(costs, colours):
+        dots: dict[str, Any] = {"color": colour, "marker": "o", "ms": 4.5, "lw": 1.3}
+        _curve(layer, one.growth["layer"], wide, "seconds", dots)
+        _curve(step, one.growth["step"], wide, "seconds", dots)
+        _curve(layer_memory, one.growth["layer"], wide, "bytes", dots)
+        if "clear" in one.growth:
+            _curve(layer_memory, one.growth["clear"], wide, "bytes", {**dots, "ls": BROKEN, "mfc": "white"})
+        _curve(step_memory, one.growth["step"], wide, "bytes", dots)
+        _crossing(layer, one.growth["layer"], wide, colour)
+        at = [found.length for found in one.decoding]
+        token.plot(at, [found.cached for found in one.decoding], **dots)
+        token.plot(at, [found.anew for found in one.decoding], **{**dots, "ls": BROKEN, "mfc": "white"})
+        longs = [point for point in one.growth["layer"].points if point.length == longest]
+        width.plot([point.width for point in longs], [point.seconds for point in longs], **dots)
+    _dressed(layer, f"A mixer layer, {wide} wide", time, "length t", lengths)
+    _dressed(step, f"A training step, {wide} wide", time, "length t", lengths)
+    _dressed(token, "One more token of a translation", time, "length t", lengths)
+    _dressed(layer_memory, f"Memory of a mixer layer, {wide} wide", memory, "length t", lengths)
+    _dressed(step_memory, f"Memory of a training step, {wide} wide", memory, "length t", lengths)
+    _dressed(width, f"A mixer layer, {longest} tokens", time, "width k", widths)
+    _keys(token, {"cached": "-", "anew": BROKEN})
+    if any("clear" in one.growth for one in costs):
+        _keys(layer_memory, {"fused": "-", "clear": BROKEN})
+    named = [Line2D([], [], color=colour, marker="o", ms=5, lw=1.6) for colour in colours]
+    names = [f"{one.plan}: {one.mixer}" for one in costs]
+    figure.legend(named, names, loc="outside upper center", ncols=3, frameon=False, fontsize=10.5)
+    figure.supxlabel(
+        "One sentence at a time, forward and back. Dots are measured, lines are fitted. "
+        "A cross is where what grows with t² passes what grows with t. Dotted: how steep t and t² are.",
+        fontsize=9.5,
+        color=GREY,
+    )
+    figure.savefig(file, dpi=140, format="png")
+
+
+def _curve(axes: Axes, grown: Growth, wide: int, what: str, dots: dict[str, Any]) -> None:
+    points = [point for point in grown.points if point.width == wide]
+    fitted = grown.time if what == "seconds" else grown.memory
+    smooth = [points[0].length * (points[-1].length / points[0].length) ** (i / 60) for i in range(61)]
+    axes.plot(smooth, [fitted.at(t, wide) for t in smooth], **{**dots, "marker": ""})
+    axes.plot([point.length for point in points], [getattr(point, what) for point in points], **{**dots, "ls": ""})
+
+
+def _crossing(axes: Axes, grown: Growth, wide: int, colour: str) -> None:
+    at = grown.time.crossing(wide)
+    if at is not None and grown.points[0].length <= at <= grown.points[-1].length:
+        axes.plot([at], [grown.time.at(at, wide)], "x", color=colour, ms=11, mew=2)
+
+
+def _dressed(axes: Axes, title: str, words: Callable[[float], str], along: str, marks: Sequence[int]) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_title(title, fontsize=11.5, loc="left")
+    axes.set_xlabel(along, color=GREY, fontsize=10)
+    axes.xaxis.set_major_locator(FixedLocator(marks))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_locator(NullLocator())
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high > 300 * low else (1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: words(value)))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    _slopes(axes, marks, along[-1])
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(FAINT)
+    axes.tick_params(colors=GREY, labelsize=9, which="both")
+    axes.grid(alpha=0.18)
+
+
+def _slopes(axes: Axes, marks: Sequence[int], letter: str) -> None:
+    """How steep a curve is that grows with the first power, and with the second."""
+    low, high = axes.get_ylim()
+    start = low * (high / low) ** 0.03
+    for power, name in ((1, letter), (2, f"{letter}²")):
+        end = min(marks[-1], marks[0] * (high / start) ** (0.9 / power))
+        top = start * (end / marks[0]) ** power
+        axes.plot([marks[0], end], [start, top], color=FAINT, lw=1, ls=":", zorder=0)
+        axes.annotate(name, (end, top), (-5, 3), textcoords="offset points", color=GREY, fontsize=9.5, ha="right")
+    axes.set_ylim(low, high)
+
+
+def _keys(axes: Axes, styles: dict[str, Any]) -> None:
+    lines = [Line2D([], [], color=GREY, lw=1.3, ls=style) for style in styles.values()]
+    axes.legend(lines, list(styles), frameon=False, fontsize=9.5, loc="upper left", labelcolor=GREY)
