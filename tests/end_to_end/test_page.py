@@ -316,3 +316,41 @@ def test_sixty_tokens_and_48_heads_stay_smooth(browser: Browser, tmp_path: Path)
         page.get_by_role("radio", name="Overview").check()
         expect(page.locator(".overview button")).to_have_count(48)
         assert time.monotonic() - start < 10
+
+
+def test_the_page_of_costs_from_disk(browser: Browser, tmp_path: Path) -> None:
+    """Numbers of a formula: attention crosses at 2 k, and at 64 wide that is at 128 tokens."""
+    from weft.measuring.cost import Cost, Declared, Growth, Measured, Token
+    from weft.measuring.fit import Fit
+    from weft.measuring.page import page as page_of
+    from weft.measuring.report import tables
+
+    time, memory = Fit({"t·k²": 2e-9, "t²·k": 1e-9}, 0.0), Fit({"t·k": 48.0}, 0.0)
+    points = [Measured(t, k, time.at(t, k), int(memory.at(t, k))) for k in (32, 64) for t in (16, 64, 256)]
+    growth = dict.fromkeys(("layer", "clear", "step"), Growth(points, time, memory))
+    said = [Declared(t, 1, 1) for t in (16, 64, 256)]
+    made = Cost(
+        "made-up", 64, 2, "attention", "t²·k", {"t·k²": 24.0, "t²·k": 12.0}, said, growth, [Token(16, 1e-3, 2e-3)]
+    )
+    machine = {"processor": "any", "torch": "any", "threads": 2}
+    found = page_of({"machine": machine, "plans": [made.plain()]}, tables([made]))
+    (tmp_path / "cost.html").write_text(found, encoding="utf-8")
+    for page in watched(browser, "file://"):
+        page.goto(f"file://{tmp_path / 'cost.html'}")
+        dots = page.locator(".plot circle:not(.ring)")
+        expect(dots).to_have_count(6)  # three lengths, fused and clear
+        dots.nth(2).hover(force=True)
+        expect(page.locator(".caption")).to_contain_text(
+            "256 tokens, 64 wide: 6.29 ms, fitted 6.29 ms; t² passes t at 128"
+        )
+        page.get_by_label("Memory").check()
+        dots.nth(2).hover(force=True)
+        expect(page.locator(".caption")).to_contain_text("786 kB")
+        page.get_by_label("Against width").check()
+        expect(dots).to_have_count(4)
+        page.get_by_label("Token of decoding").check()
+        expect(dots).to_have_count(2)
+        expect(page.get_by_label("Memory")).to_be_hidden()
+        page.get_by_role("button", name="made-up").click()
+        expect(page.locator("figure")).to_have_text("No plan is chosen.")
+        assert page.locator(".told tbody tr").count() == 1 + 1 + 1 + 3 + 1

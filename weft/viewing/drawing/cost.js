@@ -20,44 +20,59 @@ const BROKEN = { clear: "clear: all attention weights in memory", anew: "anew: n
 const every = (list) => [...new Set(list)].sort((a, b) => a - b);
 const lengths = every(plans.flatMap((plan) => plan.declared.map(({ length }) => length)));
 const widths = every(plans[0].growth.layer.points.map(({ width }) => width));
-const state = { of: "layer", measure: "seconds", along: "length", at: widths[widths.length >> 1], off: new Set() };
+const state = { of: "layer", measure: "seconds", along: "length", at: null, off: new Set() };
 
-const controls = h("div", { class: "controls" });
-const chips = h("div", { class: "chips" });
+const figure = h("figure", { class: "scroll" });
 const caption = h("p", { class: "caption", "aria-live": "polite" });
-const figure = h("figure");
+const sizes = h("label", { class: "control" });
+const ofModels = [ // what a token of decoding does not have
+  segmented("measure", { seconds: "Time", bytes: "Memory" }, state.measure, (value) => set({ measure: value })),
+  segmented("along", { length: "Against length", width: "Against width" }, state.along, turn),
+  sizes,
+];
+const chips = plans.map((plan, n) => h("button", {
+  class: "chip", onclick: () => set({ off: state.off.delete(n) ? state.off : state.off.add(n) }),
+}, `${plan.plan}: ${plan.mixer}`));
+const key = h("span", { class: "control broken-key" });
+
 document.querySelector("header").append(
   h("h1", {}, "What plans cost"),
   h("p", { class: "soft" }, `One sentence at a time, on ${data.machine.processor}, torch ${data.machine.torch}, ` +
     `${data.machine.threads} thread${data.machine.threads === 1 ? "" : "s"}.`));
-document.querySelector("main").append(controls, chips, figure, caption, ...data.tables.map(table));
+document.querySelector("main").append(
+  h("div", { class: "controls" },
+    segmented("of", { layer: "Mixer layer", step: "Training step", decoding: "Token of decoding" }, state.of,
+      (value) => set({ of: value })), ...ofModels),
+  h("div", { class: "chips" }, ...chips, key), figure, caption, ...data.tables.map(table));
 addEventListener("theme", draw);
-draw();
+turn(state.along);
 
-function draw() {
-  if (state.of === "decoding") Object.assign(state, { measure: "seconds", along: "length" });
-  const fixed = state.along === "length" ? widths : lengths;
-  if (!fixed.includes(state.at)) state.at = state.along === "length" ? widths[widths.length >> 1] : lengths.at(-1);
-  controls.replaceChildren(
-    segmented("of", { layer: "Mixer layer", step: "Training step", decoding: "Token of decoding" }, state.of, set("of")),
-    ...(state.of === "decoding" ? [] : [
-      segmented("measure", { seconds: "Time", bytes: "Memory" }, state.measure, set("measure")),
-      segmented("along", { length: "Against length", width: "Against width" }, state.along, set("along")),
-      h("label", { class: "control" }, h("span", {}, state.along === "length" ? "width k" : "length t"),
-        menu("at", fixed.map((n) => [n, n]), state.at, (value) => set("at")(Number(value)))),
-    ]));
-  const curves = plans.flatMap((plan, n) => (state.off.has(n) ? [] : curvesOf(plan, n)));
-  chips.replaceChildren(...plans.map((plan, n) => h("button", {
-    class: "chip", style: `--colour: ${shade(n)}`, "aria-pressed": !state.off.has(n),
-    onclick: () => { if (!state.off.delete(n)) state.off.add(n); draw(); },
-  }, `${plan.plan}: ${plan.mixer}`)), ...[...new Set(curves.map(({ broken }) => broken))].filter(Boolean)
-    .map((broken) => h("span", { class: "control broken-key" }, BROKEN[broken])));
-  caption.textContent = "Dots are measured, lines are fitted. A cross is where what grows with t² passes what grows with t.";
-  figure.replaceChildren(curves.length ? plot(curves) : h("p", { class: "soft" }, "No plan is chosen."));
+/** Against length at one width, or against width at one length. */
+function turn(along) {
+  const [name, fixed, at] = along === "length" ? ["width k", widths, widths[widths.length >> 1]] : ["length t", lengths, lengths.at(-1)];
+  sizes.replaceChildren(h("span", {}, name), menu(name, fixed.map((n) => [n, n]), at, (value) => set({ at: Number(value) })));
+  set({ along, at });
 }
 
-function set(name) {
-  return (value) => { state[name] = value; draw(); };
+function set(changed) {
+  Object.assign(state, changed);
+  draw();
+}
+
+function draw() {
+  const isDecoding = state.of === "decoding";
+  for (const control of ofModels) control.style.display = isDecoding ? "none" : "";
+  chips.forEach((chip, n) => {
+    chip.style.setProperty("--colour", shade(n));
+    chip.setAttribute("aria-pressed", !state.off.has(n));
+  });
+  const curves = plans.flatMap((plan, n) => (state.off.has(n) ? [] : curvesOf(plan, n)));
+  const broken = curves.find((curve) => curve.broken)?.broken;
+  key.textContent = BROKEN[broken] ?? "";
+  key.style.display = broken ? "" : "none";
+  caption.textContent = isDecoding ? "Dots are measured, each plan in its own width."
+    : "Dots are measured, lines are fitted. A cross is where what grows with t² passes what grows with t.";
+  figure.replaceChildren(curves.length ? plot(curves) : h("p", { class: "soft" }, "No plan is chosen."));
 }
 
 function shade(n) {
@@ -104,7 +119,7 @@ function plot(curves) {
       s("text", { x: LEFT - 8, y: y(value) + 4, "text-anchor": "end" }, words(value)));
   }
   svg.append(s("text", { x: WIDTH - RIGHT, y: HEIGHT - 6, "text-anchor": "end" },
-    state.along === "length" ? "length t, in tokens" : "width k"));
+    along() === "length" ? "length t, in tokens" : "width k"));
   slopes(svg, x, y, xs, low * 1.25, high);
   for (const curve of curves) svg.append(...drawn(curve, x, y));
   const ring = s("circle", { class: "ring", r: 8, visibility: "hidden" });
@@ -115,7 +130,7 @@ function plot(curves) {
 
 /** Straight lines of slope 1 and 2: the powers that the lectures speak of. */
 function slopes(svg, x, y, xs, from, high) {
-  const letter = state.along === "length" ? "t" : "k";
+  const letter = along() === "length" ? "t" : "k";
   for (const [power, name] of [[1, letter], [2, `${letter}²`]]) {
     const end = Math.min(xs.at(-1), xs[0] * (high / 1.3 / from) ** (1 / power));
     svg.append(s("line", { class: "slope", x1: x(xs[0]), y1: y(from), x2: x(end), y2: y(from * (end / xs[0]) ** power) }),
@@ -125,11 +140,11 @@ function slopes(svg, x, y, xs, from, high) {
 
 function drawn({ colour, broken, points, line, crossing }, x, y) {
   const [first, last] = [points[0].x, points.at(-1).x];
-  const along = line ? Array.from({ length: 61 }, (_, i) => first * (last / first) ** (i / 60)) : points.map((p) => p.x);
+  const places = line ? Array.from({ length: 61 }, (_, i) => first * (last / first) ** (i / 60)) : points.map((p) => p.x);
   const at = line ?? ((value) => points.find((p) => p.x === value).y);
   const path = s("path", {
     class: broken ? "curve broken" : "curve", stroke: colour,
-    d: along.map((value, i) => `${i ? "L" : "M"}${x(value).toFixed(1)},${y(Math.max(at(value), 1e-12)).toFixed(1)}`).join(""),
+    d: places.map((value, i) => `${i ? "L" : "M"}${x(value).toFixed(1)},${y(Math.max(at(value), 1e-12)).toFixed(1)}`).join(""),
   });
   const dots = points.map((p) => s("circle", {
     cx: x(p.x), cy: y(p.y), r: 4, stroke: colour, "stroke-width": 1.6, fill: broken ? "var(--paper)" : colour,
@@ -158,6 +173,10 @@ function point(event, svg, curves, x, y, ring) {
   caption.replaceChildren(h("b", {}, curve.name), `, ${where}: ${words(p.y)}${fitted}${passes}`);
 }
 
+function along() {
+  return state.of === "decoding" ? "length" : state.along;
+}
+
 function scale(low, high, from, to) {
   return (value) => from + ((Math.log(value) - Math.log(low)) / (Math.log(high) - Math.log(low))) * (to - from);
 }
@@ -170,7 +189,7 @@ function ticks(low, high) {
 }
 
 function words(value) {
-  const units = UNITS[state.measure];
+  const units = UNITS[state.of === "decoding" ? "seconds" : state.measure];
   const [size, unit] = units.find(([size]) => value >= size * 0.9999) ?? units.at(-1);
   return `${Number((value / size).toPrecision(3))} ${unit}`;
 }
