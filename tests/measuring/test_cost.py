@@ -71,6 +71,7 @@ def test_the_tables_in_words() -> None:
             "--lengths: numbers from 2 on are wanted, such as 16,64,256, not 'many'",
         ),
         (["transformer-tiny", "--widths", "0"], "--widths: numbers from 2 on are wanted, such as 16,64,256, not '0'."),
+        (["transformer-tiny", "--png", "no/cost.png"], "there is no folder no to write cost.png to."),
         (["transformer-tiny", "--widths", "30"], "4 heads do not divide a width of 30"),
         (
             ["transformer-tiny", "convs2s-tiny", "--lengths", "16,300"],

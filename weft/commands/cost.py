@@ -35,6 +35,9 @@ def cost(
 
     if png and not find_spec("matplotlib"):
         raise WeftError('pictures need matplotlib: pip install "weft[view]".')
+    for file in filter(None, (png, html)):
+        if not file.parent.is_dir():
+            raise WeftError(f"there is no folder {file.parent} to write {file.name} to.")
     grid = Grid(_numbers("--lengths", lengths), _numbers("--widths", widths) or WIDTHS)
     found = [find_plan(name).with_settings(settings or []) for name in plans]
     for plan in found:

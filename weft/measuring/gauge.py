@@ -12,7 +12,7 @@ TURNS, ENOUGH = 20, 0.15  # so many, or as many as begin within so many seconds
 # On the wall, and of the processors for this process alone. Whoever computes on n threads takes 1 to n of the latter in
 # one second of the former, and less only where others had the processors: then it is nearer to the truth.
 CLOCKS = [time.perf_counter, time.process_time]
-if time.get_clock_info("process_time").resolution > 1e-5:  # Windows counts in sixtieths of a second
+if time.get_clock_info("process_time").resolution > 1e-5:  # Windows counts in steps of 16 ms
     CLOCKS.pop()
 
 

@@ -86,8 +86,7 @@ class Decoding:
         with torch.inference_mode():
             self.memory = self.model.encode(source)
             self.state = State()
-            if length > 1:
-                self.model.decode(self.tokens[:, :-1], self.memory, self.positions[:, :-1], self.state)
+            self.model.decode(self.tokens[:, :-1], self.memory, self.positions[:, :-1], self.state)
 
     @torch.inference_mode()
     def cached(self) -> None:

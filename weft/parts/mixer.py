@@ -1,9 +1,11 @@
 """What lets the positions of a sequence know of each other, and what lectures compare such parts by.
 
-               a layer costs     sequential steps   longest path
-attention      t² · k            1                  1                  arXiv:1706.03762, table 1
-recurrence     t · k²            t                  t                  t tokens, k wide
-convolution    w · t · k²        1                  t / w              a window of w; dilated by 1, 2, 4 …: log t
+                   a layer costs     sequential steps   longest path
+    attention      t² · k            1                  1                  arXiv:1706.03762, table 1
+    recurrence     t · k²            t                  t
+    convolution    w · t · k²        1                  t / w              dilated by 1, 2, 4 …: log t
+
+for t tokens, k wide, and a window of w.
 """
 
 from collections.abc import Sequence
