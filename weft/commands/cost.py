@@ -27,14 +27,14 @@ def cost(
     import json
     from importlib.util import find_spec
 
-    from weft.errors import WeftError
+    from weft.errors import WeftError, install
     from weft.folder import find_plan
     from weft.measuring.cost import WIDTHS, Grid, machine
     from weft.measuring.cost import cost as measure
     from weft.measuring.report import lines, tables
 
     if png and not find_spec("matplotlib"):
-        raise WeftError('pictures need matplotlib: pip install "weft[view]".')
+        raise WeftError(f"pictures need matplotlib: {install('view')}.")
     for file in filter(None, (png, html)):
         if not file.parent.is_dir():
             raise WeftError(f"there is no folder {file.parent} to write {file.name} to.")
