@@ -21,7 +21,6 @@ from torch.nn import functional as F
 from benchmarks.measure import interleaved, machine, matmul_peak, peak_memory, peak_operations, say
 from benchmarks.peers import TorchTransformer, transformers_logits, transformers_model
 from weft.models.sequence_to_sequence import END, PAD, Batch, SequenceToSequence
-from weft.plans.cost import FORWARD_AND_BACK
 from weft.plans.plan import Plan
 from weft.plans.presets import plan
 from weft.text.batches import collate, compose
@@ -29,6 +28,7 @@ from weft.text.batches import collate, compose
 VOCABULARY, PLACES = 10_000, 4096
 SIZES = {"tiny": "transformer-tiny", "base": "transformer-base"}
 BATCHES = {"tiny": 8, "base": 1}  # in a turn
+FORWARD_AND_BACK = 3  # products with a matrix: one forward, two back
 Mean = Callable[[Batch], Tensor]
 
 
