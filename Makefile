@@ -48,6 +48,7 @@ bench: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
 	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.decoding --data $(DATA)
+	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.start_up
 
