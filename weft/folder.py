@@ -34,6 +34,7 @@ from weft.text.tokeniser import Tokeniser
 KINDS = ("F16", "BF16", "F32", "F64")  # that weights are stored as
 MOST_BYTES = 100_000  # of about.json
 SLACK = 4  # as many numbers as a file has may be allocated for a model, for what is built and then shared
+DEVICES = ("cpu", "cuda", "mps")
 SHIPPED = Path(__file__).parent / "shipped"
 
 
@@ -141,6 +142,8 @@ class Folder:
 
 def usable_device(name: str) -> torch.device:
     """cpu, cuda or mps, where there is one."""
+    if name.partition(":")[0] not in DEVICES:
+        raise WeftError(unknown("device", name, DEVICES))
     try:
         made = torch.zeros(1, device=name)
         made.item()  # a tensor without numbers in it, as of "meta", is of no use

@@ -160,6 +160,48 @@ def test_train_translate_evaluate_attend(desk: Path) -> None:
     assert list(json.loads((desk / "cat.json").read_text(encoding="utf-8"))["attention"]) == ["decoder"]
 
 
+def test_evaluate_says_which_way_round_it_reads(desk: Path) -> None:
+    right = weft("evaluate", "run", "--source", "test.en", "--reference", "test.de", "--beam", "1", cwd=desk)
+    turned = weft("evaluate", "run", "--source", "test.de", "--reference", "test.en", "--beam", "1", cwd=desk)
+    assert right.stderr == ""
+    assert turned.stderr == "read as en → de: test.de has the references\n"
+    assert turned.stdout.splitlines()[0] == right.stdout.splitlines()[0]
+
+
+def test_a_file_of_pairs_named_twice_is_read_once(desk: Path) -> None:
+    (desk / "twice.tsv").write_text("red cat\tRED CAT\n" * 3)
+    done = weft("evaluate", "run", "--source", "twice.tsv", "--reference", "twice.tsv", cwd=desk)
+    assert done.stdout.splitlines()[-1].startswith("3 sentences")
+
+
+def test_columns_are_for_the_files_that_have_some(desk: Path) -> None:
+    (desk / "columns.tsv").write_text("red cat\tRED CAT\n" * 3)
+    files = ["--train", "columns.tsv", "--valid", "val.en", "val.de", "--languages", "en-de"]
+    done = weft("train", "transformer-tiny", *files, "--columns", "1,9", "--out", "never", cwd=desk)
+    assert "row with only 2 columns (3 times): columns.tsv:1" in done.stderr
+    assert "none of the files" not in done.stderr
+
+
+def test_what_cannot_be_begun_is_said_before_anything_is_read(desk: Path) -> None:
+    files = ["--train", "train.en", "train.de", "--valid", "val.en", "val.de"]
+    done = weft("train", "transformer-tiny", *files, "--device", "cud", "--out", "unbegun", cwd=desk)
+    assert done.stderr == "weft: there is no device 'cud'. Did you mean 'cuda'? Known: cpu, cuda, mps.\n"
+    done = weft("train", "--out", "run", "--resume", "--from", "second", cwd=desk)
+    assert done.returncode == 2
+    assert "choose one" in done.stderr
+    assert not (desk / "unbegun").exists()
+
+
+def test_files_of_empty_lines_have_no_pair(desk: Path) -> None:
+    for name in ("blank.en", "blank.de"):
+        (desk / name).write_text("\n\n")
+    done = weft(
+        "train", "transformer-tiny", "--train", "blank.en", "blank.de", "--valid", "val.en", "val.de", "--out", "never",
+        cwd=desk,
+    )  # fmt: skip
+    assert done.stderr.endswith("weft: there is no pair to train with: 2 with an empty side.\n")
+
+
 @pytest.mark.parametrize("wrong", [["--tokenize", "13b"], ["--output", "nowhere/x"], ["--output", "run"]])
 def test_evaluate_knows_what_is_wrong_before_it_translates(
     desk: Path, wrong: list[str], monkeypatch: pytest.MonkeyPatch

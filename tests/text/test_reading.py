@@ -274,7 +274,7 @@ def test_columns_in_another_form(columns: str) -> None:
 
 def test_columns_without_a_table(write: Write) -> None:
     message = refusal(lambda: read_pairs([write("a.jsonl", "{}")], columns="1,2"))
-    assert message == "columns='1,2' is for .tsv files, and none of the files is one."
+    assert message == "columns 1,2 are for .tsv files, and none of the files is one."
 
 
 # JSON lines

@@ -114,3 +114,9 @@ def test_a_word_that_does_not_fit_is_cut_within() -> None:
 def test_long_runs_take_no_quadratic_time() -> None:
     for run in ("。" * 100_000 + "」と", " " * 100_000, "." * 100_000, "a. " * 30_000, "”" * 100_000):
         assert "".join(sentence + space for sentence, space in split_sentences(run)) == run
+
+
+def test_what_is_too_long_is_cut_at_every_end_mark_also_before_lower_case() -> None:
+    pieces = split_long("hello you. this is fun. " * 3, lambda text: len(text) < 30)
+    assert [text for text, _ in pieces] == ["hello you.", "this is fun."] * 3
+    assert "".join(text + space for text, space in pieces) == "hello you. this is fun. " * 3

@@ -201,7 +201,8 @@ def test_a_loss_that_is_no_number_is_named_with_its_batch(tmp_path: Path, accumu
         job.train()
     assert str(caught.value) == (
         f"the loss of step 3 is nan (epoch 0, {batches}): the training has diverged. The last good checkpoint is "
-        f"{folder.checkpoints}/step-00000002. Set a lower rate, a longer warmup or a smaller clip."
+        f"{folder.checkpoints}/step-00000002. Set a lower rate, a longer warmup or a smaller clip: "
+        "--resume takes --set too."
     )
     assert are_equal(weights_of(job.model), shown.shown[0])
 

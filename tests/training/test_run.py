@@ -197,7 +197,7 @@ def test_tokens_that_are_gone_or_damaged_are_named(tmp_path: Path, name: str, da
 
 def test_a_device_that_is_not_there_is_named(tmp_path: Path) -> None:
     folder = tiny_run(tmp_path)
-    assert "there is no device 'warp' here" in refusal(lambda: trainer(folder, device="warp"))
+    assert "there is no device 'warp'" in refusal(lambda: trainer(folder, device="warp"))
 
 
 def test_a_model_that_does_not_fit_into_memory_is_said_in_words(

@@ -1,6 +1,7 @@
 """weft evaluate MODEL --source FILE --reference FILE"""
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -36,9 +37,12 @@ def evaluate(
 
     if output is not None:
         output.open("a").close()  # where nothing can be written is said before anything is translated
-    files = [source] if reference is None else [source, reference]
+    files = [source] if reference in (None, source) else [source, reference]
     translator = load(model, device)
-    pairs = list(read_pairs(files, columns=columns, languages=languages or translator.languages))
+    reading = read_pairs(files, columns=columns, languages=languages or translator.languages)
+    if reading.languages and reading.sources[0].languages == reading.languages[::-1] and reference:
+        print(f"read as {' → '.join(reading.languages)}: {source} has the references", file=sys.stderr)
+    pairs = list(reading)
     found = report(translator, pairs, best_first(beam, length_penalty), lowercase=lowercase, tokenize=tokenize)
     if output is not None:
         output.write_text("".join(f"{one_line(line)}\n" for line in found.translations), encoding="utf-8", newline="\n")

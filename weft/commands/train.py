@@ -48,7 +48,7 @@ def train(
     from rich.console import Console
 
     from weft.errors import WeftError
-    from weft.folder import Folder, find_plan
+    from weft.folder import Folder, find_plan, usable_device
     from weft.text.corpus import Corpus
     from weft.training.loop import Observer
     from weft.training.observers import Bar, Explosions, readable
@@ -57,6 +57,9 @@ def train(
     from weft.training.workers import hire, join
     from weft.translator import note_aligner
 
+    if resume and start_from:
+        raise WeftError("--from begins a run with a model's weights, and --resume goes on with a run: choose one.")
+    usable_device(device)  # before hours of reading
     words, given = plan or [], [*(train or []), *(valid or [])]
     chosen = find_plan(_only(words, given)).with_settings(settings or []) if words or not resume else None
     with hire(workers), join(device, Sharded if shard else Replicated) as team:
@@ -65,7 +68,7 @@ def train(
         console = Console(stderr=True, highlight=False, soft_wrap=True, quiet=not team.is_first)
         if resume and team.is_first:
             resumed(Folder.find(out), chosen.name if chosen else None, settings or [])
-            if given or start_from or languages or columns:
+            if given or languages or columns:
                 console.print("--resume goes on with the pairs that the run began with: no file is read again")
         elif team.is_first and chosen:
             if not train or not valid:
@@ -126,13 +129,17 @@ def _read(
     Where something is wrong with the one, the other is looked at too: what is wrong is told in one report.
     """
     from weft.errors import WeftError
-    from weft.text.reading import read_pairs
+    from weft.text.reading import has_tables, read_pairs
+
+    def read(files: list[Path], languages: "str | Languages | None") -> "Pairs":
+        has_no_columns = has_tables([*train, *valid]) and not has_tables(files)  # but the others have
+        return read_pairs(files, languages=languages, columns=None if has_no_columns else columns)
 
     try:
-        pairs = read_pairs(train, languages=languages, columns=columns)
+        pairs = read(train, languages)
     except WeftError as error:
-        raise _also(error, lambda: read_pairs(valid, languages=languages, columns=columns)) from None
-    held_out = read_pairs(valid, languages=pairs.languages, columns=columns)
+        raise _also(error, lambda: read(valid, languages)) from None
+    held_out = read(valid, pairs.languages)
     try:
         deque(held_out, maxlen=0)
     except WeftError as error:

@@ -116,8 +116,8 @@ def read_pairs(
     wanted = named_languages(languages)
     formats = FORMATS | {".tsv": _tsv(columns)}
     kinds = {path: _bare(path).suffix.lower() for path in paths}
-    if columns is not None and ".tsv" not in kinds.values():
-        raise WeftError(f"columns={columns!r} is for .tsv files, and none of the files is one.")
+    if columns is not None and not has_tables(paths):
+        raise WeftError(f"columns {columns} are for .tsv files, and none of the files is one.")
     _refuse(_fault(path, is_xml=kind in {".tmx", ".xlf", ".xliff"}) for path, kind in kinds.items())
     sources = [_formatted(path, formats[kinds[path]]) for path in paths if kinds[path] in formats]
     sources += [_plain(*pair) for pair in _partners([path for path in paths if kinds[path] not in formats])]
@@ -125,6 +125,11 @@ def read_pairs(
     direction = wanted or next((source.languages for source in sources if source.languages), None)
     _refuse(_disagreement(source, direction) for source in sources)
     return Pairs(sources, direction)
+
+
+def has_tables(files: Sequence[str | Path]) -> bool:
+    """Whether there are files among these that have columns."""
+    return any(_bare(Path(file)).suffix.lower() == ".tsv" for file in files)
 
 
 def read_lines(source: str | Path | IO[bytes]) -> Iterator[str]:

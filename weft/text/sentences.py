@@ -1,9 +1,9 @@
 """Sentences in running text, by rules, keeping every character: joining what comes out gives back what went in.
 
 `split_sentences` knows end marks, closing quotes, the abbreviations, initials and ordinals of English and German, and
-the full-width marks of Chinese and Japanese. `split_long` cuts what is still too long at lesser marks, then at words,
-and a single word that is too long within it. When in doubt a sentence is left whole: two sentences in one do less harm
-than half of one.
+the full-width marks of Chinese and Japanese. `split_long` cuts what is still too long at every end mark, whatever
+follows it, then at lesser marks, then at words, and a single word that is too long within it. When in doubt a sentence
+is left whole: two sentences in one do less harm than half of one.
 """
 
 import re
@@ -21,7 +21,9 @@ LONGEST = 20  # letters of the next word that are looked at, more than any word 
 GAP = re.compile(rf"\s+|[。！？]+[{re.escape(CLOSING)}]*\s*")
 RUNS_ON = "とっ、，"  # what follows a quotation that is part of a longer sentence: 「行く。」と言った。
 
-# Where a sentence that is too long may be cut, the better places first.
+# Where a sentence that is too long is cut first, for it may be several that begin in lower case.
+ENDS = re.compile(rf"(?<=[{MARKS}])(\s+)")
+# Where it may then be cut, the better places first.
 CUTS = [re.compile(r"(?<=[;:])\s+|(?<=[；：])\s*"), re.compile(r"(?<=,)\s+|(?<=[，、])\s*"), re.compile(r"\s+")]
 
 
@@ -79,8 +81,17 @@ def split_sentences(text: str) -> list[Piece]:
 
 
 def split_long(text: str, fits: Callable[[str], bool]) -> list[Piece]:
-    """The sentences of a text, cut further until each piece fits, or is one character."""
-    return [piece for sentence, space in split_sentences(text) for piece in _cut(sentence, space, fits)]
+    """The sentences of a text, cut further until each piece fits, or is one character.
+
+    >>> split_long("one two. three", lambda text: len(text) < 10)
+    [('one two.', ' '), ('three', '')]
+    """
+    pieces: list[Piece] = []
+    for sentence, space in split_sentences(text):
+        parts = [sentence] if fits(sentence) else ENDS.split(sentence)
+        for part, between in zip(parts[::2], [*parts[1::2], space]):
+            pieces += _cut(part, between, fits)
+    return pieces
 
 
 def _ends(word: str, before: str, after: str) -> bool:

@@ -230,7 +230,7 @@ class Trainer:
     def _diverged(self, finding: str) -> NoReturn:
         raise WeftError(
             f"{finding}: the training has diverged. {self._last_good()} "
-            "Set a lower rate, a longer warmup or a smaller clip."
+            "Set a lower rate, a longer warmup or a smaller clip: --resume takes --set too."
         )
 
     def _move(self, step: int) -> float:

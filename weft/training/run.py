@@ -208,6 +208,11 @@ def _corpus(folder: Folder, name: str) -> Corpus:
 
 
 def _texts(pairs: Pairs) -> Iterator[str]:
+    given = whole = 0
     for source, target in islice(pairs, LEARN_FROM):
+        given += 1
+        whole += bool(source.strip() and target.strip())
         yield source
         yield target
+    if given and not whole:
+        raise WeftError(f"there is no pair to train with: {given} with an empty side.")
