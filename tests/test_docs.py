@@ -65,10 +65,10 @@ def test_every_training_option_is_in_the_reference_with_its_default() -> None:
 @pytest.mark.parametrize("verb", commands.VERBS)
 def test_every_option_is_in_the_reference(verb: str) -> None:
     page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    (row,) = re.findall(rf"^\| `weft {verb}\b.*$", page, re.MULTILINE)
+    rows = " ".join(re.findall(rf"^\| `weft {verb}\b.*$", page, re.MULTILINE))
     command = get_command(commands.app).commands[verb]  # type: ignore[attr-defined]
     options = {name for option in command.params for name in option.opts if name.startswith("--")}
-    assert options - {"--help"} <= {*re.findall(r"--[\w-]+", row)}
+    assert options - {"--help"} <= {*re.findall(r"--[\w-]+", rows)}
 
 
 def test_the_plan_of_the_reference_is_one(tmp_path: Path) -> None:

@@ -15,5 +15,5 @@ def test_positions_beat_a_bag_of_tokens(tmp_path: Path) -> None:
     losses = {}
     for position in ("sinusoid", "none"):
         recipe = plan("dates").with_settings({**SHORT, "position": position})
-        losses[position] = trainer(begin(recipe, pairs.train, pairs.valid, tmp_path / position)).train()["loss"]
+        losses[position] = trainer(begin(recipe, pairs.train, pairs.valid[:200], tmp_path / position)).train()["loss"]
     assert losses["sinusoid"] < 0.8 * losses["none"]
