@@ -177,7 +177,7 @@ def test_a_file_of_pairs_named_twice_is_read_once(desk: Path) -> None:
 def test_columns_are_for_the_files_that_have_some(desk: Path) -> None:
     (desk / "columns.tsv").write_text("red cat\tRED CAT\n" * 3)
     files = ["--train", "columns.tsv", "--valid", "val.en", "val.de", "--languages", "en-de"]
-    done = weft("train", "transformer-tiny", *files, "--columns", "1,9", "--out", "never", cwd=desk)
+    done = weft("train", "transformer-tiny", *files, "--columns", "1,9", "--out", "columned", cwd=desk)
     assert "row with only 2 columns (3 times): columns.tsv:1" in done.stderr
     assert "none of the files" not in done.stderr
 
@@ -196,7 +196,7 @@ def test_files_of_empty_lines_have_no_pair(desk: Path) -> None:
     for name in ("blank.en", "blank.de"):
         (desk / name).write_text("\n\n")
     done = weft(
-        "train", "transformer-tiny", "--train", "blank.en", "blank.de", "--valid", "val.en", "val.de", "--out", "never",
+        "train", "transformer-tiny", "--train", "blank.en", "blank.de", "--valid", "val.en", "val.de", "--out", "blank",
         cwd=desk,
     )  # fmt: skip
     assert done.stderr.endswith("weft: there is no pair to train with: 2 with an empty side.\n")
