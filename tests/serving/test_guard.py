@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
-from starlette.types import Message
+from starlette.types import Message, Receive
 
 from weft.serving.app import create_app
 from weft.serving.guard import COMING
@@ -24,11 +24,17 @@ def test_a_body_that_is_too_large(toy: Translator) -> None:
 
 async def received(app: Any, *messages: Message) -> list[Message]:
     """What is sent when these come and then nothing more."""
-    sent: list[Message] = []
     coming = iter(messages)
 
     async def receive() -> Message:
         return next(coming, None) or await asyncio.sleep(60, {})
+
+    return await posted(app, receive)
+
+
+async def posted(app: Any, receive: Receive) -> list[Message]:
+    """What is sent to whoever posts so."""
+    sent: list[Message] = []
 
     async def send(message: Message) -> None:
         sent.append(message)
@@ -124,7 +130,6 @@ def test_whoever_hangs_up_frees_the_place(toy: Translator) -> None:
     async def run() -> list[Message]:
         service.queue.run = forever  # type: ignore[method-assign]
         first = True
-        sent: list[Message] = []
 
         async def receive() -> Message:
             nonlocal first
@@ -134,13 +139,7 @@ def test_whoever_hangs_up_frees_the_place(toy: Translator) -> None:
             await started.wait()
             return {"type": "http.disconnect"}
 
-        async def send(message: Message) -> None:
-            sent.append(message)
-
-        headers = [(b"content-type", b"application/json")]
-        scope = {"type": "http", "method": "POST", "path": "/api/attention", "headers": headers, "query_string": b""}
-        await asyncio.wait_for(app(scope, receive, send), 10)
-        return sent
+        return await posted(app, receive)
 
     assert asyncio.run(run()) == []
     assert ended.is_set()
