@@ -16,7 +16,7 @@ demo: setup
 	$(BIN)/weft demo --out runs/demo
 
 test: setup
-	$(BIN)/python -m pytest -n 2 -m "not slow and not torture"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not torture"
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from weft.decoding import Beam
 from weft.evaluation.report import report
-from weft.folder import Folder, read_weights, save_weights
+from weft.folder import Folder, read_weights
 from weft.plans.presets import plan
 from weft.text.reading import read_pairs
 from weft.training.observers import Bar
@@ -26,8 +26,9 @@ def ship(run: Folder, to: Path) -> Folder:
     to.mkdir(parents=True, exist_ok=True)
     for name in ("plan.yaml", "tokeniser.json", "about.json"):
         shutil.copy(run.path / name, to / name)
-    save_weights({name: value.half() for name, value in read_weights(run.weights()).items()}, to / "model.safetensors")
-    return Folder.find(to)
+    shipped = Folder.find(to)
+    shipped.finish({name: value.half() for name, value in read_weights(run.weights()).items()})
+    return shipped
 
 
 def main() -> None:

@@ -42,6 +42,15 @@ def test_a_model_is_loaded_by_its_path(toy: weft.Translator) -> None:
     assert weft.load(toy.folders[0].path).folders == toy.folders
 
 
+def test_a_translator_says_how_it_is_had(toy: weft.Translator) -> None:
+    assert eval(repr(toy), {"weft": weft}).folders == toy.folders
+
+
+def test_a_beam_of_nothing_is_refused(toy: weft.Translator) -> None:
+    with pytest.raises(weft.WeftError, match="a beam is at least 1 wide, not 0"):
+        toy.translate(["a"], beam=0)
+
+
 def test_nothing_to_look_at_is_said(toy: weft.Translator) -> None:
     for text, target in (("", None), ("red", "")):
         with pytest.raises(weft.WeftError, match="the sentence is empty: there is nothing to look at"):

@@ -1,14 +1,17 @@
-"""Files that are there as a whole or not at all, also after a power cut or on a full disk; and folders of one owner."""
+"""Files that are there as a whole or not at all, also after a power cut or on a full disk, and that are still what was
+written; and folders of one owner."""
 
 import errno
+import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from weft.errors import NoRoom, WeftError
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+SUMS = "SHA256SUMS"  # the file that a folder's checksums stand in, as `sha256sum -c` reads them
 
 
 def flush(path: Path) -> None:
@@ -40,6 +43,33 @@ def draft_of(file: Path) -> Iterator[Path]:
 def write_text(file: Path, text: str) -> None:
     with draft_of(file) as draft:
         draft.write_text(text, encoding="utf-8")
+
+
+def seal(folder: Path, names: Sequence[str]) -> None:
+    """Write down what these files are now."""
+    write_text(folder / SUMS, "".join(f"{_checksum(folder / name)}  {name}\n" for name in names))
+
+
+def damage(folder: Path, names: Sequence[str]) -> str | None:
+    """What is wrong with these files, in words; None: they are as they were written, or nobody wrote down how."""
+    try:
+        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError):
+        return f"its {SUMS} cannot be read"
+    sums = {name: checksum for checksum, _, name in (line.partition("  ") for line in lines)}
+    for name in names:
+        if not (folder / name).is_file():
+            return f"its {name} is missing"
+        if _checksum(folder / name) != sums.get(name):
+            return f"its {name} is not what was written"
+    return None
+
+
+def _checksum(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def read_text(file: Path, most: int) -> str:

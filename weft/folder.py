@@ -5,6 +5,7 @@ each model that ships with weft.
     tokeniser.json       its subwords
     about.json           its languages, and which heads align words
     model.safetensors    its weights (absent while a training is under way)
+    SHA256SUMS           the checksum of these
     checkpoints/         weights on the way, in a run folder
 """
 
@@ -23,7 +24,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from weft.disk import FULL, draft_of, read_text, within, write_text
+from weft.disk import FULL, SUMS, damage, draft_of, read_text, seal, within, write_text
 from weft.errors import NoRoom, WeftError, unknown
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.plans.plan import Plan
@@ -123,12 +124,26 @@ class Folder:
         tokeniser.save(self.path / "tokeniser.json")
         plan.write(self.path / "plan.yaml")  # last: a folder without it is not a model
 
+    def finish(self, weights: dict[str, Tensor]) -> None:
+        """A training has ended with these."""
+        (self.path / SUMS).unlink(missing_ok=True)  # killed within, a model has no checksum rather than another's
+        save_weights(weights, self.average)
+        seal(self.path, [self.average.name])
+
+    def forget(self) -> None:
+        """A training goes on: its checkpoints are newer than what it ended with."""
+        for name in (SUMS, self.average.name):
+            (self.path / name).unlink(missing_ok=True)
+
     def weights(self) -> Path:
-        """The finished model, or the newest checkpoint of a training that has not ended."""
+        """The finished model, or the newest checkpoint of a training that has not ended; as it was written."""
         newest = [self.average] if self.average.is_file() else sorted(self.checkpoints.glob("step-*/model.safetensors"))
         if not newest:
             raise WeftError(f"{self.path} has no weights yet: neither model.safetensors nor a checkpoint.")
-        return within(self.path, str(newest[-1].relative_to(self.path)))
+        found = within(self.path, str(newest[-1].relative_to(self.path)))
+        if wrong := damage(found.parent, [found.name]):
+            raise WeftError(f"{found.parent} is damaged: {wrong}.")
+        return found
 
     def model(self, device: str = "cpu") -> SequenceToSequence:
         """The model, ready to be used."""

@@ -71,6 +71,9 @@ class Translator:
         self.languages = folders[0].languages()
         self.limit = min(_longest_source(folder, model) for folder, model in zip(folders, self.models))
 
+    def __repr__(self) -> str:
+        return f"weft.load({','.join(folder.name for folder in self.folders)!r})"
+
     def translate(
         self, texts: list[str] | tuple[str, ...], *, beam: int = 5, length_penalty: float = 1.0, split: bool = False
     ) -> list[str]:

@@ -360,6 +360,7 @@ MISTAKES = {
     ),
     "no such folder": (["attend", "run", "red", "--png", "nowhere/x.png"], "nowhere/x.png cannot be used"),
     "a folder for a picture": (["attend", "run", "red", "--png", "run"], "run cannot be used"),
+    "resume nothing": (["train", "--out", "no-such", "--resume"], "there is no run folder no-such to go on with"),
     "resume with another plan": (
         ["train", "transformer-small", "--out", "run", "--resume"],
         "run was begun with the plan 'transformer-tiny', not 'transformer-small'.",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.end_to_end.test_kills import begin
+from weft.disk import damage
 from weft.folder import Folder
 from weft.training import checkpoint
 
@@ -41,7 +42,7 @@ def test_a_training_stops_and_goes_on(small_disk: Path, tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
     newest = checkpoint.newest(Folder(run).checkpoints)
     assert newest is not None
-    assert checkpoint.damage(newest) is None
+    assert damage(newest, checkpoint.FILES) is None
     subprocess.run(["mount", "-o", "remount,size=40m", small_disk], check=True)
     assert weft("train", "transformer-tiny", "--out", str(run), "--resume").returncode == 0
     assert weft(*begin(tmp_path / "roomy", STEPS), *keep).returncode == 0

@@ -117,6 +117,16 @@ def test_a_damaged_checkpoint_is_not_averaged_and_named(stopped: Folder) -> None
     assert all(torch.allclose((six[name] + eight[name]) / 2, mean[name]) for name in mean)
 
 
+def test_a_damaged_model_is_refused_by_whoever_takes_its_weights(whole: Folder, tmp_path: Path) -> None:
+    model = Folder(shutil.copytree(whole.path, tmp_path / "model"))
+    flip_a_bit(model.average)
+    for take in (model.model, lambda: read_weights(model.weights())):
+        with pytest.raises(WeftError, match=r"model is damaged: its model\.safetensors is not what was written\.$"):
+            take()
+    (model.path / "SHA256SUMS").unlink()
+    model.model()  # from before there were checksums
+
+
 def test_a_checkpoint_from_before_there_were_checksums(stopped: Folder) -> None:
     (stopped.checkpoints / "step-00000005" / "SHA256SUMS").unlink()
     assert resumed(stopped).progress.step == 8

@@ -67,6 +67,10 @@ def train(
             raise WeftError("--shard shares a model out among workers: it needs --workers 2 or more, or torchrun.")
         console = Console(stderr=True, highlight=False, soft_wrap=True, quiet=not team.is_first)
         if resume and team.is_first:
+            if not out.exists():
+                raise WeftError(
+                    f"there is no run folder {out} to go on with. --out names the one that a training began."
+                )
             resumed(Folder.find(out), chosen.name if chosen else None, settings or [])
             if given or languages or columns:
                 console.print("--resume goes on with the pairs that the run began with: no file is read again")

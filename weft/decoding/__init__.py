@@ -11,7 +11,7 @@ from weft.decoding.sample import Sample
 
 def best_first(width: int, length_penalty: float) -> Search:
     """Beam search of this width, which is greedy search where it is 1."""
-    return Beam(width, length_penalty) if width > 1 else Greedy(length_penalty)
+    return Greedy(length_penalty) if width == 1 else Beam(width, length_penalty)
 
 
 __all__ = ["Beam", "Constrained", "Greedy", "Hypothesis", "Sample", "Search", "best_first", "search_all"]

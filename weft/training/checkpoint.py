@@ -9,7 +9,6 @@
 Only the two newest checkpoints keep their optimiser: the second is there for when the first is damaged.
 """
 
-import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from weft.disk import flush, write_text
+from weft.disk import flush, seal, write_text
 from weft.errors import WeftError
 from weft.folder import fitting_weights, parameters, read_weights, save_weights
 from weft.models.sequence_to_sequence import SequenceToSequence
@@ -40,7 +39,6 @@ class Progress:
 
 
 FILES = ("model.safetensors", "optimiser.safetensors", "state.json")
-SUMS = "SHA256SUMS"
 KEPT = 2  # checkpoints that keep their optimiser
 MOMENTS = ("exp_avg", "exp_avg_sq")  # of the gradient and of its square; a number for each weight
 
@@ -65,7 +63,7 @@ def save(
         random = {f"{rank}:{name}": state for rank, states in enumerate(draws) for name, state in states.items()}
         save_weights(moments | random, draft / "optimiser.safetensors")
         write_text(draft / "state.json", json.dumps(asdict(progress)))
-        write_text(draft / SUMS, "".join(f"{_checksum(draft / name)}  {name}\n" for name in FILES))
+        seal(draft, FILES)
     except BaseException:
         shutil.rmtree(draft)
         raise
@@ -105,28 +103,6 @@ def resumable(folder: Path) -> list[Path]:
 def newest(folder: Path) -> Path | None:
     """The newest that a training can go on from."""
     return next((found for found in resumable(folder) if (found / "optimiser.safetensors").exists()), None)
-
-
-def damage(checkpoint: Path, names: Sequence[str] = FILES) -> str | None:
-    """What is wrong with these files of a checkpoint, in words; None: they are as they were written."""
-    try:
-        lines = (checkpoint / SUMS).read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        return None  # written before there were checksums
-    except (OSError, UnicodeDecodeError):
-        return f"its {SUMS} cannot be read"
-    sums = {name: checksum for checksum, _, name in (line.partition("  ") for line in lines)}
-    for name in names:
-        if not (checkpoint / name).is_file():
-            return f"its {name} is missing"
-        if _checksum(checkpoint / name) != sums.get(name):
-            return f"its {name} is not what was written"
-    return None
-
-
-def _checksum(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def load(checkpoint: Path, model: SequenceToSequence, optimiser: Optimizer, rank: int = 0) -> Progress:

@@ -13,9 +13,9 @@ from typing import Any, NoReturn, Protocol
 import torch
 from torch import Tensor
 
-from weft.disk import owned, room_in_words
+from weft.disk import damage, owned, room_in_words
 from weft.errors import Interrupted, NoRoom, WeftError
-from weft.folder import Folder, fitting_weights, parameters, save_weights
+from weft.folder import Folder, fitting_weights, parameters
 from weft.models.sequence_to_sequence import PAD, Batch, SequenceToSequence
 from weft.plans.catalogues import SCHEDULES
 from weft.plans.plan import Training
@@ -88,7 +88,7 @@ class Trainer:
         checkpoint.mend(self.folder.checkpoints)
         damaged: dict[Path, str] = {}
         for found in checkpoint.resumable(self.folder.checkpoints):
-            wrong = checkpoint.damage(found)
+            wrong = damage(found, checkpoint.FILES)
             if wrong is None:
                 aside = {path: path.rename(path.with_name(f"damaged-{path.name}")) for path in damaged}
                 return found, [f"{path} is damaged: {damaged[path]}. It is now {aside[path].name}." for path in damaged]
@@ -193,7 +193,7 @@ class Trainer:
             return
         checkpoint.save(self.folder.checkpoints, weights, moments, self.progress, draws)
         # Where a finished run goes on, its average is older than this checkpoint: whoever translates takes the newer.
-        self.folder.average.unlink(missing_ok=True)
+        self.folder.forget()
 
     def _gradient(self, batches: Sequence[Batch]) -> dict[str, float]:
         """The gradient of the mean over all tokens of all batches, clipped. Interrupted, it can be taken anew."""
@@ -308,7 +308,7 @@ class Trainer:
 
     def _finish(self) -> dict[str, float]:
         if self.workers.is_first:
-            save_weights(self._average(), self.folder.average)
+            self.folder.finish(self._average())
         self.workers.wait()
         fill(self.model, fitting_weights(self.model, self.folder.average))
         return self._scores()
@@ -319,7 +319,7 @@ class Trainer:
         for found in (checkpoint.path_of(self.folder.checkpoints, step) for step in self._to_average()):
             if len(whole) == self.options.average_of:
                 break
-            if wrong := checkpoint.damage(found, ["model.safetensors"]):
+            if wrong := damage(found, ["model.safetensors"]):
                 self.remarks.append(f"{found} is damaged: {wrong}. The model is made without it.")
             else:
                 whole.append(found)
