@@ -13,7 +13,8 @@ from weft.decoding import Beam, search_all
 from weft.exports import export as exporting
 from weft.exports.agreement import Agreement
 from weft.exports.export import export
-from weft.folder import Folder
+from weft.folder import Folder, parameters
+from weft.models.sequence_to_sequence import END
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +74,15 @@ def test_its_licence_goes_with_it(shipped: tuple[Path, Agreement]) -> None:
 
 def test_a_run_is_checked_on_what_it_was_validated_on(run: Folder, tmp_path: Path) -> None:
     assert export(run, "ctranslate2", tmp_path / "out").texts == 10
+
+
+def test_a_translation_as_long_as_the_positions_leaves_no_place_for_its_end(tmp_path: Path) -> None:
+    folder = toy_run(tmp_path / "run", position={"name": "learned", "limit": 12}, longest=12)
+    model = folder.model()
+    model.head.bias.data[END] = -100.0  # it never ends by itself
+    folder.finish(dict(parameters(model)))
+    found = export(folder, "ctranslate2", tmp_path / "out")
+    assert 0.0 < found.gap < 1e-4
 
 
 def test_an_export_in_eight_bits_is_smaller_and_close(shipped: tuple[Path, Agreement], tmp_path: Path) -> None:

@@ -64,8 +64,10 @@ def agreement(translator: Translator, engine: Engine, texts: Sequence[str]) -> A
     for beam in BEAMS:
         ours = [found[0] for found in search_all(best_first(beam, 1.0), translator.models, sources)]
         theirs = engine.translate(texts, beam, limits)
-        for one, rated in zip(ours, engine.log_probs(texts, [one.ids for one in ours]), strict=True):
-            gaps += [abs(a - b) for a, b in zip(one.log_probs, rated)]
+        # The engine rates what has an end. One that was cut is rated without its last token: the end takes its place.
+        ids = [one.ids if one.finished else one.ids[:-1] for one in ours]
+        for one, some, rated in zip(ours, ids, engine.log_probs(texts, ids), strict=True):
+            gaps += [abs(a - b) for a, b in zip(one.log_probs[: len(some)], rated)]
         searched.append(_compared(translator, engine, texts, beam, ours, theirs))
     return Agreement(len(texts), max(gaps), tuple(searched))
 
