@@ -25,7 +25,7 @@ if os.environ.get("WEFT_REQUIRE_BROWSER") != "1":
     if not find_spec("playwright"):
         pytest.skip(f"no playwright: {install('test')}", allow_module_level=True)
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright  # noqa: E402
 
 TEXT = "The cat is sleeping on the sofa."
 VIEWS = {
@@ -113,6 +113,18 @@ def test_type_and_translate(page: Page, address: str, model: weft.Translator) ->
     expect(lit).to_have_count(3)
     weights = [float(style.split(":")[1]) for style in lit.evaluate_all("m => m.map(e => e.getAttribute('style'))")]
     assert lit.nth(weights.index(1.0)).inner_text() == "tired.", "müde was made from it"
+
+
+def test_languages_by_any_tag(page: Page, address: str) -> None:
+    """What a file calls its languages need not be what a browser calls them."""
+
+    def tagged(route: Route) -> None:
+        route.fulfill(json={**route.fetch().json(), "languages": ["en_US", "txt1"]})
+
+    page.route("**/api/model", tagged)
+    open_view(page, address, "translate")
+    expect(page.locator(".pane h2").first).to_have_text("American English")
+    expect(page.get_by_label("Translation into txt1")).to_be_visible()
 
 
 def test_attention_by_layer_and_head(page: Page, address: str, seen: Attention) -> None:

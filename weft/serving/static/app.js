@@ -100,11 +100,19 @@ async function begin() {
     root.replaceChildren(h("p", { class: "trouble", role: "alert" }, error.message), error.status === 403 ? keyForm() : "");
     return;
   }
-  const names = new Intl.DisplayNames(["en"], { type: "language", fallback: "code" });
-  app.languages = app.model.languages.map((code) => names.of(code));
+  app.languages = app.model.languages.map(languageName);
   document.querySelector(".model").textContent = app.model.name;
   addEventListener("hashchange", show);
   await show();
+}
+
+/** en is English, and en_US American English; what is not the tag of a language, such as l1, stays as it is. */
+function languageName(tag) {
+  try {
+    return new Intl.DisplayNames(["en"], { type: "language", fallback: "code" }).of(tag.replaceAll("_", "-"));
+  } catch {
+    return tag;
+  }
 }
 
 function keyForm() {
