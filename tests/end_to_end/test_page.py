@@ -229,6 +229,28 @@ def test_switch_heads_off(page: Page, address: str, model: weft.Translator) -> N
     expect(first).to_have_attribute("aria-pressed", "true")
 
 
+def test_what_heads_weigh_belongs_to_one_sentence(page: Page, address: str, model: weft.Translator) -> None:
+    held: list[Route] = []
+    page.route("**/api/importance", lambda route: held.append(route))
+    open_view(page, address, "off")
+    weigh, legend = page.get_by_role("button", name="Which heads matter here?"), page.get_by_text("The darker")
+    with page.expect_request("**/api/importance"):
+        weigh.click()
+    page.get_by_role("button", name="Bread").click()
+    expect(page.locator(".line .text").first).to_have_text(model.attention("We are eating bread.").translation)
+    page.wait_for_timeout(50)
+    held[0].fulfill(json={"falls": {kind: [[0.1] * 4] * 3 for kind in ("encoder", "decoder", "cross")}})
+    page.wait_for_timeout(200)
+    expect(page.locator(".weighed")).to_have_count(0)
+    page.unroute("**/api/importance")
+    weigh.click()
+    expect(legend).to_be_visible()
+    expect(page.locator(".weighed")).to_have_count(1)
+    page.get_by_role("button", name="Dinosaur").click()
+    expect(legend).to_have_count(0)
+    expect(page.locator(".weighed")).to_have_count(0)
+
+
 def test_the_model_and_its_parameters(page: Page, address: str, model: weft.Translator) -> None:
     open_view(page, address, "model")
     millions = sum(p.numel() for p in model.models[0].parameters()) / 1e6

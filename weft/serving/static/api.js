@@ -26,6 +26,7 @@ async function ask(path, options) {
       throw error.name === "AbortError" ? error : new Error("The service does not answer. Is it still running?");
     });
     const data = await answer.json().catch(() => ({}));
+    options.signal?.throwIfAborted(); // half an answer is none
     if (!answer.ok) {
       const error = new Error(data.error ?? `The service says ${answer.status}.`);
       error.status = answer.status;

@@ -8,7 +8,7 @@ import { sentenceBar } from "./sentence.js";
 
 export function open(root, app) {
   const { state } = app;
-  const bar = sentenceBar(app, () => { falls = null; show(); });
+  const bar = sentenceBar(app, () => { forget(); show(); });
   const boards = h("div", { class: "boards" });
   const result = h("div", { class: "result", "aria-live": "polite" });
   const measure = h("button", { class: "button", type: "button", onclick: weigh }, "Which heads matter here?");
@@ -18,6 +18,7 @@ export function open(root, app) {
       h("button", { class: "button", type: "button", onclick: () => set([]) }, "All on"), measure, told),
     boards);
   let falls = null;
+  let weighing = new AbortController();
   let turn = 0;
 
   const is = (a, b) => a.kind === b.kind && a.layer === b.layer && a.head === b.head;
@@ -94,23 +95,34 @@ export function open(root, app) {
   }
 
   async function weigh() {
+    forget();
+    const { signal } = weighing;
     measure.disabled = true;
     told.textContent = "Switching off one after the other …";
     try {
-      ({ falls } = await app.post("api/importance", bar.asked()));
+      ({ falls } = await app.post("api/importance", bar.asked(), signal));
       told.textContent = "The darker, the more the translation loses without that head alone.";
+      measure.disabled = false;
       drawBoards();
     } catch (error) {
+      if (signal.aborted) return;
+      forget();
       bar.fail(error);
-      told.textContent = "";
-    } finally {
-      measure.disabled = false;
     }
+  }
+
+  /** What the heads weigh belongs to one sentence. */
+  function forget() {
+    weighing.abort();
+    weighing = new AbortController();
+    falls = null;
+    told.textContent = "";
+    measure.disabled = false;
   }
 
   addEventListener("theme", drawBoards);
   show();
-  return () => { turn++; removeEventListener("theme", drawBoards); };
+  return () => { turn++; weighing.abort(); removeEventListener("theme", drawBoards); };
 }
 
 function minus(text) {
