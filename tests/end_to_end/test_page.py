@@ -310,8 +310,16 @@ def test_by_keyboard_alone(page: Page, address: str, seen: Attention) -> None:
 
 def test_mistakes_are_told_on_the_page(browser: Browser, address: str) -> None:
     page = browser.new_page()  # not a watched one: the browser itself notes in the console that it was refused
+    page.set_default_timeout(60_000)
     page.goto(f"{address}#attention?layer=1&text={'word+' * 250}")
-    expect(page.locator(".trouble")).to_contain_text("this model allows 200")
+    expect(page.get_by_text("this model allows 200")).to_have_count(1)
+    for view, shown in {"attention": ".drawing > *", "head": ".steps > *", "off": ".line"}.items():
+        open_view(page, address, view)
+        for text, refusal in (("word " * 250, "this model allows 200"), ("", "The sentence is empty")):
+            page.get_by_label("Sentence", exact=True).fill(text)
+            expect(page.locator(".trouble")).to_contain_text(refusal)
+            expect(page.locator(shown)).to_have_count(0)
+        expect(page.get_by_label("Translation", exact=True)).to_have_attribute("placeholder", "")
     page.close()
 
 

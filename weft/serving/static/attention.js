@@ -9,18 +9,29 @@ export function open(root, app) {
   const place = h("div");
   root.append(bar.element, place);
 
-  const watched = (promise) => promise.catch((error) => { bar.fail(error); throw error; });
+  let turn = 0;
+  /** What is seen in the sentence, or null; the bar tells of the one that was asked for last. */
+  async function look(path, which) {
+    const mine = ++turn;
+    try {
+      const seen = await app.post(path, { ...bar.asked(), ...which });
+      if (mine === turn) bar.own(seen.translation);
+      return seen;
+    } catch (error) {
+      if (mine === turn) bar.fail(error);
+      return null;
+    }
+  }
+
   const source = {
     async layer(kind, layer) {
-      const seen = await watched(app.post("api/attention", { ...bar.asked(), kind, layer }));
-      bar.own(seen.translation);
-      return { queries: seen.queries, keys: seen.keys, maps: seen.maps[0] };
+      const seen = await look("api/attention", { kind, layer });
+      return seen && { queries: seen.queries, keys: seen.keys, maps: seen.maps[0] };
     },
     async overview(kind) {
-      const seen = await watched(app.post("api/overview", { ...bar.asked(), kind }));
-      bar.own(seen.translation);
+      const seen = await look("api/overview", { kind });
       const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-      return { ...seen, pictures: seen.pictures.map((layer) => layer.map(bytes)) };
+      return seen && { ...seen, pictures: seen.pictures.map((layer) => layer.map(bytes)) };
     },
   };
   const panel = attentionPanel(place, app.model.heads, source, app.state, () => app.save());

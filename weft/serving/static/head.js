@@ -52,7 +52,10 @@ export function open(root, app) {
       choices(seen);
       table(seen);
     } catch (error) {
-      if (mine === turn) bar.fail(error);
+      if (mine !== turn) return;
+      bar.fail(error);
+      tokens.replaceChildren();
+      steps.replaceChildren();
     }
   }
 

@@ -79,7 +79,9 @@ export function open(root, app) {
           : line("Nothing is off", ["Click a head away, or the name of a layer."], null, null, "idle"),
         many ? line("The first, without them", ["What the model now thinks of its first translation"], after.score, after.score - whole.score, "idle") : "");
     } catch (error) {
-      if (mine === turn) bar.fail(error);
+      if (mine !== turn) return;
+      bar.fail(error);
+      result.replaceChildren();
     } finally {
       clearTimeout(waiting);
       if (mine === turn) result.classList.remove("loading");
@@ -107,7 +109,7 @@ export function open(root, app) {
     } catch (error) {
       if (signal.aborted) return;
       forget();
-      bar.fail(error);
+      told.textContent = error.message;
     }
   }
 

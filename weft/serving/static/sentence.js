@@ -12,7 +12,10 @@ const EXAMPLES = [
 ];
 const PAUSE = 350; // milliseconds without a key before the service is asked
 
-/** `changed` is called when there is a new sentence; `own` shows the model's translation where none is given. */
+/**
+ * `changed` is called when there is a new sentence. `asked` is what the service is asked for, `own` shows the model's
+ * translation where none is given, and `fail` says why there is none: the view then clears what it shows.
+ */
 export function sentenceBar(app, changed, { target = true } = {}) {
   const { state } = app;
   const trouble = h("p", { class: "trouble", role: "alert" });
@@ -39,8 +42,14 @@ export function sentenceBar(app, changed, { target = true } = {}) {
 
   function set(change) {
     app.save({ ...change, token: 0 });
-    trouble.textContent = "";
-    if (state.text.trim()) changed();
+    changed();
+  }
+
+  /** The translation that stands where none is given, or what is wrong with the sentence. */
+  function tell(translation, wrong) {
+    given.input.placeholder = translation;
+    given.grow();
+    trouble.textContent = wrong;
   }
 
   const examples = h("div", { class: "examples", role: "group", "aria-label": "Examples" },
@@ -58,15 +67,12 @@ export function sentenceBar(app, changed, { target = true } = {}) {
 
   return {
     element: h("div", { class: "bar" }, text.row, target ? given.row : null, examples, trouble),
-    own(translation) {
-      given.input.placeholder = translation;
-      given.grow();
-      trouble.textContent = "";
+    own: (translation) => tell(translation, ""),
+    fail: (error) => tell("", error.message),
+    asked() {
+      if (!state.text.trim()) throw new Error("The sentence is empty: there is nothing to look at.");
+      return { text: state.text, target: target && state.target.trim() ? state.target : null };
     },
-    fail(error) {
-      if (error.name !== "AbortError") trouble.textContent = error.message;
-    },
-    asked: () => ({ text: state.text, target: target && state.target.trim() ? state.target : null }),
   };
 }
 

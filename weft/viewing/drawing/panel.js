@@ -21,7 +21,7 @@ const SIDES = {
 /**
  * counts: {kind: {layers, heads}}.
  * source: {layer(kind, layer) → {queries, keys, maps: [head][query][key]}, overview(kind) → {queries, keys, pictures}},
- *   both as promises.
+ *   both as promises; of null where there is nothing to see, and then the source says why.
  * state: {kind, layer, mode, heads (an array from 1, or null for all), mean}; `changed` is called when it is.
  */
 export function attentionPanel(root, counts, source, state, changed = () => {}) {
@@ -93,13 +93,17 @@ export function attentionPanel(root, counts, source, state, changed = () => {}) 
       const seen = await (overview ? source.overview(state.kind) : source.layer(state.kind, state.layer));
       if (mine !== turn) return;
       finish();
-      finish = overview ? showOverview(seen) : state.mode === "matrix" ? showMatrix(seen) : showLines(seen);
-    } catch (error) {
-      if (mine === turn && error.name !== "AbortError") say(error.message);
+      finish = (!seen ? showNothing : overview ? showOverview : state.mode === "matrix" ? showMatrix : showLines)(seen);
     } finally {
       clearTimeout(waiting);
       if (mine === turn) drawing.classList.remove("loading");
     }
+  }
+
+  function showNothing() {
+    drawing.replaceChildren();
+    say();
+    return () => {};
   }
 
   function showOverview({ queries, keys, pictures }) {
