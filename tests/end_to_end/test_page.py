@@ -214,6 +214,33 @@ def test_the_search_grows_and_tells_why(page: Page, address: str, model: weft.Tr
     expect(page.locator(".ended tr.winning td").first).to_have_text(likeliest.text)
 
 
+def test_there_is_nothing_to_play_with_before_the_tree(page: Page, address: str) -> None:
+    held: list[Route] = []
+    page.route("**/api/search", lambda route: held.append(route))
+    with page.expect_request("**/api/search"):
+        page.goto(f"{address}#search")
+    sliders = [page.get_by_label("step"), page.get_by_label("length penalty α")]
+    controls = [page.get_by_role("button", name="Play"), *sliders]
+    for control in controls:
+        expect(control).to_be_disabled()
+    page.wait_for_timeout(50)
+    held[0].continue_()
+    for control in controls:
+        expect(control).to_be_enabled()
+
+
+def test_an_address_may_say_anything(page: Page, address: str) -> None:
+    """What it cannot mean has its default."""
+    open_view(page, address, "search", more="&alpha=null&beam=[]")
+    expect(page.get_by_label("length penalty α")).to_have_value("1")
+    for off in ("3", "null", '[{"kind":"toString","layer":1,"head":1}]'):
+        page.goto(address)
+        open_view(page, address, "off", more=f"&off={off}")
+        expect(page.locator(".line").first).to_contain_text("With all heads")
+    open_view(page, address, "attention", more="&kind=constructor&layer=x&heads=7&mean=1&mode=[")
+    expect(page.locator(".caption")).to_contain_text("Layer 3")
+
+
 def test_switch_heads_off(page: Page, address: str, model: weft.Translator) -> None:
     open_view(page, address, "off")
     heads = [Head("cross", layer, head) for layer in (2, 3) for head in (1, 2, 3, 4)]
@@ -320,6 +347,10 @@ def test_mistakes_are_told_on_the_page(browser: Browser, address: str) -> None:
             expect(page.locator(".trouble")).to_contain_text(refusal)
             expect(page.locator(shown)).to_have_count(0)
         expect(page.get_by_label("Translation", exact=True)).to_have_attribute("placeholder", "")
+    open_view(page, address, "search")
+    page.get_by_label("Sentence", exact=True).fill("word " * 250)
+    expect(page.get_by_role("button", name="Play")).to_be_disabled()
+    expect(page.locator(".forest")).to_be_hidden()
     page.close()
 
 

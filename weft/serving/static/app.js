@@ -1,7 +1,7 @@
 // One page, six views. What is looked at stands in the address, so that a link shows the same thing again.
 
 import { h } from "weft/dom.js";
-import { kindsOf } from "weft/panel.js";
+import { KINDS, kindsOf } from "weft/panel.js";
 import { get, post, useKey } from "./api.js";
 
 const VIEWS = {
@@ -28,6 +28,24 @@ const FIRST = {
   alpha: 1,
 };
 
+const from = (least) => (value) => Number.isInteger(value) && value >= least;
+const oneOf = (...values) => (value) => values.includes(value);
+const listOf = (of) => (value) => Array.isArray(value) && value.every(of);
+const ALLOWED = { // what an address may say, besides what stands there at first
+  text: () => true,
+  target: () => true,
+  kind: oneOf(...Object.keys(KINDS)),
+  layer: from(1),
+  mode: oneOf("lines", "matrix", "overview"),
+  heads: listOf(from(1)),
+  mean: oneOf(true, false),
+  head: from(1),
+  token: from(0),
+  off: listOf((one) => ALLOWED.kind(one?.kind) && from(1)(one.layer) && from(1)(one.head)),
+  beam: from(1),
+  alpha: (value) => typeof value === "number" && value >= 0 && value <= 2,
+};
+
 export const app = { state: { ...FIRST }, model: null, post, get, save, go };
 const root = document.getElementById("view");
 const nav = document.querySelector("nav");
@@ -37,12 +55,13 @@ let shown = null;
 function readAddress() {
   const [view, query] = location.hash.slice(1).split("?");
   for (const [key, value] of new URLSearchParams(query ?? "")) {
-    if (!(key in FIRST)) continue;
+    if (!Object.hasOwn(FIRST, key)) continue;
     try {
-      app.state[key] = typeof FIRST[key] === "string" ? value : JSON.parse(value);
+      const said = typeof FIRST[key] === "string" ? value : JSON.parse(value);
+      if (ALLOWED[key](said)) app.state[key] = said;
     } catch { /* an address that was cut: what it does not say has its default */ }
   }
-  return view in VIEWS ? view : "translate";
+  return Object.hasOwn(VIEWS, view) ? view : "translate";
 }
 
 /** Write what has changed from the beginning into the address. */

@@ -46,22 +46,33 @@ export function open(root, app) {
     h("label", { class: "control" }, h("span", {}, "Length penalty α"), alpha, alphaText));
 
   async function load() {
-    stop();
     const mine = ++turn;
     try {
-      const found = await app.post("api/search", { text: state.text, beam: state.beam });
+      const found = await app.post("api/search", { text: bar.asked().text, beam: state.beam });
       if (mine !== turn) return;
       bar.own("");
-      tree = found;
-      tree.byId = new Map(tree.steps.flat().map((one) => [one.id, one]));
-      step = tree.steps.length;
-      slider.max = step;
-      finish();
-      grow();
-      forest.scrollLeft = 0;
+      plant(found);
     } catch (error) {
-      if (mine === turn) bar.fail(error);
+      if (mine !== turn) return;
+      bar.fail(error);
+      plant(null);
     }
+  }
+
+  /** Without a tree there is nothing to play with. */
+  function plant(found) {
+    stop();
+    tree = found;
+    for (const control of [play, slider, alpha]) control.disabled = !tree;
+    for (const part of [told, forest, end]) part.hidden = !tree;
+    count.textContent = "";
+    if (!tree) return;
+    tree.byId = new Map(tree.steps.flat().map((one) => [one.id, one]));
+    step = tree.steps.length;
+    slider.max = step;
+    finish();
+    grow();
+    forest.scrollLeft = 0;
   }
 
   function start() {
@@ -181,6 +192,7 @@ export function open(root, app) {
     (move === 1 ? children[0] : move === -1 ? parent : nodes[Math.max(0, at + along)])?.focus();
   });
 
+  plant(null);
   load();
   return () => { turn++; stop(); };
 }
