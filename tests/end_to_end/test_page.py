@@ -309,6 +309,16 @@ def test_every_view_fits(browser: Browser, address: str, scheme: str, width: int
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
 
 
+def test_a_sentence_is_not_cut_when_the_window_narrows(page: Page, address: str) -> None:
+    for view, label, times in (("attention", "Sentence", 3), ("translate", "Text in English", 12)):
+        page.set_viewport_size({"width": 1280, "height": 800})
+        open_view(page, address, view, " ".join([TEXT] * times))
+        page.set_viewport_size({"width": 390, "height": 800})
+        page.wait_for_timeout(200)
+        seen, whole = page.get_by_label(label, exact=True).evaluate("e => [e.clientHeight, e.scrollHeight]")
+        assert seen >= whole - 2, view
+
+
 def test_tokens_do_not_overlap(page: Page, address: str) -> None:
     open_view(page, address, "attention")
     boxes = page.locator(".lines li").evaluate_all(

@@ -35,5 +35,5 @@ export function open(root, app) {
     },
   };
   const panel = attentionPanel(place, app.model.heads, source, app.state, () => app.save());
-  return panel.close;
+  return () => { bar.close(); panel.close(); };
 }

@@ -142,7 +142,7 @@ export function open(root, app) {
 
   addEventListener("theme", controlsFor);
   show();
-  return () => { turn++; finish.forEach((end) => end()); removeEventListener("theme", controlsFor); };
+  return () => { turn++; bar.close(); finish.forEach((end) => end()); removeEventListener("theme", controlsFor); };
 }
 
 function signed(number) {

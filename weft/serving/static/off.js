@@ -124,7 +124,7 @@ export function open(root, app) {
 
   addEventListener("theme", drawBoards);
   show();
-  return () => { turn++; weighing.abort(); removeEventListener("theme", drawBoards); };
+  return () => { turn++; bar.close(); weighing.abort(); removeEventListener("theme", drawBoards); };
 }
 
 function minus(text) {

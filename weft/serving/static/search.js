@@ -194,7 +194,7 @@ export function open(root, app) {
 
   plant(null);
   load();
-  return () => { turn++; stop(); };
+  return () => { turn++; bar.close(); stop(); };
 }
 
 function percent(logProb) {

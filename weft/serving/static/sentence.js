@@ -1,6 +1,6 @@
 // The sentence that is looked at, and the translation: the model's own, or a given one. Examples are one click away.
 
-import { h } from "weft/dom.js";
+import { h, redrawn } from "weft/dom.js";
 
 const EXAMPLES = [
   ["… too tired", "The animal didn't cross the street because it was too tired."],
@@ -36,8 +36,7 @@ export function sentenceBar(app, changed, { target = true } = {}) {
     });
     input.value = state[key];
     const grow = () => grown(input);
-    requestAnimationFrame(grow);
-    return { input, grow, row: h("label", { class: "sentence" }, h("span", {}, language), input) };
+    return { input, grow, end: redrawn(input, grow), row: h("label", { class: "sentence" }, h("span", {}, language), input) };
   }
 
   function set(change) {
@@ -72,6 +71,11 @@ export function sentenceBar(app, changed, { target = true } = {}) {
     asked() {
       if (!state.text.trim()) throw new Error("The sentence is empty: there is nothing to look at.");
       return { text: state.text, target: target && state.target.trim() ? state.target : null };
+    },
+    close() {
+      clearTimeout(timer);
+      text.end();
+      given.end();
     },
   };
 }

@@ -1,6 +1,6 @@
 // Two panes, as you type. Pointing at a word of the translation lights up the words it was made from.
 
-import { h } from "weft/dom.js";
+import { h, redrawn } from "weft/dom.js";
 import { differing } from "./differing.js";
 
 const PAUSE = 220; // milliseconds without a key before the service is asked
@@ -144,9 +144,9 @@ export function open(root, app) {
     setTimeout(() => { copy.textContent = "Copy"; }, 1200);
   }
 
-  requestAnimationFrame(grow);
+  const end = redrawn(input, grow);
   translate();
-  return () => { clearTimeout(timer); asking.abort(); };
+  return () => { clearTimeout(timer); asking.abort(); end(); };
 }
 
 /** Tokens as words: [{text, start, tokens}], and where they end. A word begins with ·, and so does the text. */
