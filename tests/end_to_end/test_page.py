@@ -241,6 +241,20 @@ def test_an_address_may_say_anything(page: Page, address: str) -> None:
     expect(page.locator(".caption")).to_contain_text("Layer 3")
 
 
+def test_an_address_shows_the_same_in_an_open_page(page: Page, address: str) -> None:
+    open_view(page, address, "attention", more="&layer=1&heads=[2]")
+    page.get_by_role("radio", name="Matrix").check()
+    page.get_by_role("link", name="Search").click()
+    page.locator(".forest .node").first.wait_for()
+    page.get_by_role("link", name="Attention").click()
+    expect(page.locator(".caption")).to_contain_text("Layer 1, head 2. Each row")
+    page.goto(f"{address}#attention?text=The+cat+sleeps.")
+    expect(page.locator(".caption")).to_contain_text("Layer 3, one colour a head")
+    expect(page.get_by_label("Sentence", exact=True)).to_have_value("The cat sleeps.")
+    page.go_back()
+    expect(page.locator(".caption")).to_contain_text("Layer 1, head 2. Each row")
+
+
 def test_switch_heads_off(page: Page, address: str, model: weft.Translator) -> None:
     open_view(page, address, "off")
     heads = [Head("cross", layer, head) for layer in (2, 3) for head in (1, 2, 3, 4)]

@@ -46,14 +46,16 @@ const ALLOWED = { // what an address may say, besides what stands there at first
   alpha: (value) => typeof value === "number" && value >= 0 && value <= 2,
 };
 
-export const app = { state: { ...FIRST }, model: null, post, get, save, go };
+export const app = { state: { ...FIRST }, model: null, post, get, save };
 const root = document.getElementById("view");
 const nav = document.querySelector("nav");
 let close = () => {};
 let shown = null;
 
+/** An address that is only the name of a view goes on with what is looked at; any other says all of it. */
 function readAddress() {
   const [view, query] = location.hash.slice(1).split("?");
+  if (query) Object.assign(app.state, FIRST);
   for (const [key, value] of new URLSearchParams(query ?? "")) {
     if (!Object.hasOwn(FIRST, key)) continue;
     try {
@@ -64,17 +66,12 @@ function readAddress() {
   return Object.hasOwn(VIEWS, view) ? view : "translate";
 }
 
-/** Write what has changed from the beginning into the address. */
+/** Write the text, and what has changed from the beginning, into the address. */
 function save(change = {}) {
   Object.assign(app.state, change);
-  const said = Object.entries(app.state).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(FIRST[key]));
+  const said = Object.entries(app.state).filter(([key, value]) => key === "text" || JSON.stringify(value) !== JSON.stringify(FIRST[key]));
   const query = new URLSearchParams(said.map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]));
-  history.replaceState(null, "", `#${shown}${said.length ? `?${query}` : ""}`);
-}
-
-function go(view, change = {}) {
-  Object.assign(app.state, change);
-  location.hash = view;
+  history.replaceState(null, "", `#${shown}?${query}`);
 }
 
 async function show() {
