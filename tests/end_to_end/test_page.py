@@ -266,6 +266,11 @@ def test_switch_heads_off(page: Page, address: str, model: weft.Translator) -> N
     assert number(page.locator(".line .score").nth(1).inner_text()) == pytest.approx(without.score, abs=1e-4)
     first = page.get_by_label("Encoder–decoder layer 2 head 1")
     expect(first).to_have_attribute("aria-pressed", "false")
+    page.get_by_role("link", name="Attention").click()
+    page.locator(".lines li").first.wait_for()
+    assert "off=" not in page.url, "all heads are on here, and the address says nothing else"
+    page.get_by_role("link", name="Switch off").click()
+    expect(first).to_have_attribute("aria-pressed", "false")
     page.get_by_role("button", name="All on").click()
     expect(first).to_have_attribute("aria-pressed", "true")
 

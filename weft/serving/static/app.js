@@ -13,6 +13,14 @@ const VIEWS = {
   model: "Model",
 };
 const OF_ATTENTION = ["attention", "head", "off"];
+const USED = { // what the address of a view says
+  translate: ["text"],
+  attention: ["text", "target", "kind", "layer", "mode", "heads", "mean"],
+  head: ["text", "target", "kind", "layer", "head", "token"],
+  search: ["text", "beam", "alpha"],
+  off: ["text", "target", "off"],
+  model: ["text"],
+};
 const FIRST = {
   text: "The animal didn't cross the street because it was too tired.",
   target: "",
@@ -66,11 +74,12 @@ function readAddress() {
   return Object.hasOwn(VIEWS, view) ? view : "translate";
 }
 
-/** Write the text, and what has changed from the beginning, into the address. */
+/** Write the text, and what the view uses and has changed from the beginning, into the address. */
 function save(change = {}) {
   Object.assign(app.state, change);
-  const said = Object.entries(app.state).filter(([key, value]) => key === "text" || JSON.stringify(value) !== JSON.stringify(FIRST[key]));
-  const query = new URLSearchParams(said.map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]));
+  const said = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+  const keys = USED[shown].filter((key) => key === "text" || said(app.state[key]) !== said(FIRST[key]));
+  const query = new URLSearchParams(keys.map((key) => [key, said(app.state[key])]));
   history.replaceState(null, "", `#${shown}?${query}`);
 }
 
