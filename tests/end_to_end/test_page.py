@@ -115,6 +115,21 @@ def test_type_and_translate(page: Page, address: str, model: weft.Translator) ->
     assert lit.nth(weights.index(1.0)).inner_text() == "tired.", "müde was made from it"
 
 
+def test_other_views_look_at_one_sentence(page: Page, address: str) -> None:
+    text = "I am tired. We are eating bread."
+    open_view(page, address, "translate", text)
+    for link, place, sentence in (("Search", 1, "I am tired."), ("See what it looks at", 2, "We are eating bread.")):
+        page.get_by_role("link", name=link).click()
+        expect(page.get_by_label("Sentence", exact=True)).to_have_value(sentence)
+        expect(page.locator(".origin")).to_have_text(f"Sentence {place} of the 2 in Translate")
+        page.get_by_role("link", name="Translate").click()
+        expect(page.get_by_label("Text in English")).to_have_value(text)
+        page.locator(".alternatives a").first.wait_for()
+    page.get_by_role("link", name="Attention").click()
+    page.get_by_label("Sentence", exact=True).fill(TEXT)
+    expect(page.locator(".origin")).to_be_empty()
+
+
 def test_languages_by_any_tag(page: Page, address: str) -> None:
     """What a file calls its languages need not be what a browser calls them."""
 

@@ -34,6 +34,7 @@ const FIRST = {
   off: [],
   beam: 5,
   alpha: 1,
+  passage: null, // {text, sentences} of Translate that the text is one sentence of; never in an address
 };
 
 const from = (least) => (value) => Number.isInteger(value) && value >= least;
@@ -52,6 +53,7 @@ const ALLOWED = { // what an address may say, besides what stands there at first
   off: listOf((one) => ALLOWED.kind(one?.kind) && from(1)(one.layer) && from(1)(one.head)),
   beam: from(1),
   alpha: (value) => typeof value === "number" && value >= 0 && value <= 2,
+  passage: () => false,
 };
 
 export const app = { state: { ...FIRST }, model: null, post, get, save };

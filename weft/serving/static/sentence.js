@@ -21,7 +21,9 @@ export function sentenceBar(app, changed, { target = true } = {}) {
   const trouble = h("p", { class: "trouble", role: "alert" });
   const text = field("Sentence", "text", app.languages[0]);
   const given = field("Translation", "target", app.languages[1]);
+  const origin = h("p", { class: "origin" });
   let timer;
+  placed();
 
   function field(name, key, language) {
     const input = h("textarea", {
@@ -41,7 +43,15 @@ export function sentenceBar(app, changed, { target = true } = {}) {
 
   function set(change) {
     app.save({ ...change, token: 0 });
+    placed();
     changed();
+  }
+
+  /** Which sentence of a longer text it is. */
+  function placed() {
+    const all = state.passage?.sentences ?? [];
+    const at = all.indexOf(state.text);
+    origin.textContent = at < 0 ? "" : `Sentence ${at + 1} of the ${all.length} in Translate`;
   }
 
   /** The translation that stands where none is given, or what is wrong with the sentence. */
@@ -65,7 +75,7 @@ export function sentenceBar(app, changed, { target = true } = {}) {
     }, name)));
 
   return {
-    element: h("div", { class: "bar" }, text.row, target ? given.row : null, examples, trouble),
+    element: h("div", { class: "bar" }, text.row, target ? given.row : null, origin, examples, trouble),
     own: (translation) => tell(translation, ""),
     fail: (error) => tell("", error.message),
     asked() {

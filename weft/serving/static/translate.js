@@ -21,8 +21,10 @@ export function open(root, app) {
 
   let timer;
   let asking = new AbortController();
+  let texts = []; // of the sentences
   let sentences = []; // {text, space, start, found}
-  input.value = app.state.text;
+  const { state } = app;
+  input.value = state.passage?.sentences.includes(state.text) ? state.passage.text : state.text;
   input.addEventListener("input", () => {
     clearTimeout(timer);
     light(null);
@@ -39,7 +41,8 @@ export function open(root, app) {
     asking.abort();
     asking = new AbortController();
     const { signal } = asking;
-    app.save({ text: input.value, target: "", token: 0 });
+    app.save({ text: input.value, target: "", token: 0, passage: null });
+    texts = [];
     if (!input.value.trim()) {
       output.replaceChildren();
       others.replaceChildren();
@@ -48,6 +51,7 @@ export function open(root, app) {
     const waiting = setTimeout(() => output.classList.add("loading"), 150);
     try {
       const cut = await app.post("api/sentences", { text: input.value }, signal);
+      texts = cut.map(({ text }) => text).filter((text) => text.trim());
       // Each sentence is asked for on its own: those that have not changed are known, the others are decoded together.
       const found = await Promise.all(cut.map(({ text }) => text.trim()
         ? app.post("api/translate", { text, nbest: ALTERNATIVES, beam: ALTERNATIVES }, signal) : null));
@@ -134,8 +138,14 @@ export function open(root, app) {
       h("ol", {}, ...list.map(({ text, score }) => h("li", {}, h("span", {}, ...differing(text, translations[0].text)),
         h("span", { class: "score number", title: "mean log-probability of a token" }, score.toFixed(3))))),
       h("p", { class: "links" },
-        h("a", { href: "#attention", onclick: () => app.save({ text: one.text, target: "" }) }, "See what it looks at"),
-        h("a", { href: "#search", onclick: () => app.save({ text: one.text, target: "" }) }, "See how it was found")));
+        h("a", { href: "#attention", onclick: () => { state.text = one.text; } }, "See what it looks at"),
+        h("a", { href: "#search", onclick: () => { state.text = one.text; } }, "See how it was found")));
+  }
+
+  /** The other views look at one sentence: of several at the first, unless another one was chosen. */
+  function leave() {
+    if (texts.length && state.text === input.value) [state.text] = texts;
+    if (texts.length > 1 && texts.includes(state.text)) state.passage = { text: input.value, sentences: texts };
   }
 
   async function copied() {
@@ -146,7 +156,7 @@ export function open(root, app) {
 
   const end = redrawn(input, grow);
   translate();
-  return () => { clearTimeout(timer); asking.abort(); end(); };
+  return () => { clearTimeout(timer); asking.abort(); end(); leave(); };
 }
 
 /** Tokens as words: [{text, start, tokens}], and where they end. A word begins with ·, and so does the text. */
