@@ -115,6 +115,12 @@ def test_type_and_translate(page: Page, address: str, model: weft.Translator) ->
     assert lit.nth(weights.index(1.0)).inner_text() == "tired.", "müde was made from it"
 
 
+def test_characters_in_several_tokens_light_up(page: Page, address: str) -> None:
+    open_view(page, address, "translate", "Zoë likes tea – a lot.")
+    page.locator(".output .word").first.hover()
+    expect(page.locator(".mirror mark")).to_have_text(["Zoë", "likes", "tea", "–", "a", "lot."])
+
+
 def test_other_views_look_at_one_sentence(page: Page, address: str) -> None:
     text = "I am tired. We are eating bread."
     open_view(page, address, "translate", text)

@@ -104,7 +104,7 @@ export function open(root, app) {
       const seen = await app.post("api/attention", { text: one.text, kind: "cross", layer: null, mean: true });
       if (pointed !== mine) return;
       const [from, to] = [words(seen.source), words(seen.target)];
-      if (from.end !== one.text.length) return; // characters in several tokens: places cannot be told from them
+      if (from.end !== one.text.length) return; // <AB> may stand in the text itself: then places cannot be told
       const rows = to[at]?.tokens.map((token) => seen.maps[0][0][token]) ?? [];
       const weights = from.map(({ tokens }) =>
         rows.reduce((sum, row) => sum + tokens.reduce((inner, token) => inner + row[token], 0), 0) / Math.max(1, rows.length));
@@ -159,11 +159,20 @@ export function open(root, app) {
   return () => { clearTimeout(timer); asking.abort(); end(); leave(); };
 }
 
+/** What each token adds to the text: a character in several tokens, such as <C3> and <AB>, comes with its last. */
+function characters(tokens) {
+  const [decoder, encoder] = [new TextDecoder(), new TextEncoder()];
+  return tokens.map((token) => {
+    const bytes = token.split(/<([0-9A-F]{2})>/).flatMap((part, i) => (i % 2 ? parseInt(part, 16) : [...encoder.encode(part)]));
+    return decoder.decode(Uint8Array.from(bytes), { stream: true });
+  });
+}
+
 /** Tokens as words: [{text, start, tokens}], and where they end. A word begins with ·, and so does the text. */
 function words(tokens) {
   const found = [];
   let start = -1;
-  tokens.forEach((token, i) => {
+  characters(tokens).forEach((token, i) => {
     if (token === "∎") return;
     const space = token.length - token.replace(/^·+/, "").length;
     if (space || !found.length) found.push({ text: token.slice(space), start: start + space, tokens: [i] });
