@@ -442,6 +442,31 @@ def test_sixty_tokens_and_48_heads_stay_smooth(browser: Browser, tmp_path: Path)
         assert time.monotonic() - start < 10
 
 
+@pytest.mark.parametrize("count", [20, 50, 120])
+def test_tokens_above_a_matrix_do_not_touch(browser: Browser, tmp_path: Path, count: int) -> None:
+    """Two that are neighbours are further apart than they are high."""
+    tokens = [f"·token{i}" for i in range(count)]
+    maps = torch.full((1, 1, count, count), 1 / count)
+    many = Attention("many", "text", tokens, tokens, "text", [-0.1] * count, maps, maps, maps)
+    many.save_html(tmp_path / "many.html")
+    for page in watched(browser, "file:"):
+        page.add_init_script(
+            """const write = CanvasRenderingContext2D.prototype.fillText;
+            window.written = [];
+            CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+              const { b, e } = this.getTransform();
+              if (b) written.push({ size: parseFloat(this.font), rise: Math.abs(b), x: e });
+              return write.call(this, text, x, y);
+            };"""
+        )
+        page.goto(f"file://{tmp_path}/many.html")
+        page.get_by_role("radio", name="Matrix").check()
+        page.locator(".matrix canvas").wait_for()
+        page.wait_for_timeout(100)
+        first, second = page.evaluate("written.slice(0, 2)")
+        assert (second["x"] - first["x"]) * first["rise"] > 1.05 * first["size"]
+
+
 def test_the_page_of_costs_from_disk(browser: Browser, tmp_path: Path) -> None:
     """Numbers of a formula: attention crosses at 2 k, and at 64 wide that is at 128 tokens."""
     from weft.measuring.cost import Cost, Declared, Growth, Measured, Token

@@ -3,6 +3,8 @@
 import { colour, h, heatRamp, label, redrawn, sharp } from "weft/dom.js";
 
 const SLANT = (55 * Math.PI) / 180;
+const STEEP = (82 * Math.PI) / 180; // in narrow columns, where slanted tokens would touch
+const NARROW = 18; // pixels of a cell
 const LARGEST = 34; // pixels of a cell
 const READABLE = 22;
 const SMALLEST = 11;
@@ -17,21 +19,28 @@ export function drawMatrix(root, seen, name, tell, largest = LARGEST) {
   let at = null; // [query, key]
   let place = null; // where the cells are
 
-  function draw() {
-    const font = getComputedStyle(document.body).fontFamily;
+  /** Where the cells are, beside and below tokens of this slant. */
+  function fitted(slant, font) {
     const measure = canvas.getContext("2d");
     measure.font = `13px ${font}`;
     const longest = (texts) => Math.max(...texts.map((text) => measure.measureText(text).width), 0);
     const left = Math.ceil(longest(down)) + 10;
-    const top = Math.ceil(longest(across) * Math.sin(SLANT)) + 20;
-    const overhang = Math.ceil(measure.measureText(across.at(-1) ?? "").width * Math.cos(SLANT)) + 8;
+    const top = Math.ceil(longest(across) * Math.sin(slant)) + 20;
+    const overhang = Math.ceil(measure.measureText(across.at(-1) ?? "").width * Math.cos(slant)) + 8;
     const room = root.clientWidth - left - overhang;
     // As large as fits the width; and the height of the window, as long as it stays easy to read.
     const below = innerHeight - root.getBoundingClientRect().top - scrollY - top - 28;
     const high = Math.max(READABLE, Math.floor(below / queries.length));
     const cell = Math.max(SMALLEST, Math.min(largest, high, Math.floor(room / keys.length)));
-    const size = Math.max(10, Math.min(13, cell - 2));
-    place = { left, top, cell };
+    return { left, top, overhang, cell, slant };
+  }
+
+  function draw() {
+    const font = getComputedStyle(document.body).fontFamily;
+    place = fitted(SLANT, font);
+    if (place.cell < NARROW) place = fitted(STEEP, font);
+    const { left, top, overhang, cell, slant } = place;
+    const size = Math.max(10, Math.min(13, cell - 3));
     const context = sharp(canvas, left + cell * keys.length + overhang, top + cell * queries.length + 2);
     const ramp = heatRamp();
     context.font = `${size}px ${font}`;
@@ -52,7 +61,7 @@ export function drawMatrix(root, seen, name, tell, largest = LARGEST) {
     across.forEach((text, key) => {
       context.save();
       context.translate(left + (key + 0.5) * cell, top - 6);
-      context.rotate(-SLANT);
+      context.rotate(-slant);
       context.fillStyle = at?.[1] === key ? accent : ink;
       context.fillText(text, 0, 0);
       context.restore();
