@@ -121,6 +121,15 @@ def test_characters_in_several_tokens_light_up(page: Page, address: str) -> None
     expect(page.locator(".mirror mark")).to_have_text(["Zoë", "likes", "tea", "–", "a", "lot."])
 
 
+def test_copy_is_offered_where_the_browser_allows_it(page: Page, address: str) -> None:
+    open_view(page, address, "translate")
+    expect(page.get_by_role("button", name="Copy")).to_be_visible()
+    page.add_init_script("Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })")
+    page.reload()
+    page.locator(".output .word").first.wait_for()
+    expect(page.get_by_role("button", name="Copy")).to_be_hidden()
+
+
 def test_other_views_look_at_one_sentence(page: Page, address: str) -> None:
     text = "I am tired. We are eating bread."
     open_view(page, address, "translate", text)

@@ -12,7 +12,8 @@ export function open(root, app) {
   const output = h("div", { class: "output", "aria-live": "polite", "aria-label": `Translation into ${app.languages[1]}` });
   const others = h("div", { class: "alternatives" });
   const trouble = h("p", { class: "trouble", role: "alert" });
-  const copy = h("button", { class: "quiet", type: "button", onclick: copied }, "Copy");
+  // A browser lets nobody copy on a page that came by plain http from another machine.
+  const copy = h("button", { class: "quiet", type: "button", hidden: !navigator.clipboard, onclick: copied }, "Copy");
   root.append(
     h("div", { class: "panes" },
       h("section", { class: "pane" }, h("h2", {}, app.languages[0]), h("div", { class: "written" }, mirror, input)),
@@ -149,7 +150,7 @@ export function open(root, app) {
   }
 
   async function copied() {
-    await navigator.clipboard?.writeText(output.textContent);
+    await navigator.clipboard.writeText(output.textContent);
     copy.textContent = "Copied";
     setTimeout(() => { copy.textContent = "Copy"; }, 1200);
   }
