@@ -332,7 +332,15 @@ def test_the_model_and_its_parameters(page: Page, address: str, model: weft.Tran
     millions = sum(p.numel() for p in model.models[0].parameters()) / 1e6
     expect(page.locator(".facts")).to_contain_text(f"{millions:.1f} M")
     assert page.locator(".masks figure").count() == 3
-    expect(page.locator(".positions-place + .caption")).to_contain_text("dimensions 0 to 255")
+    told, canvas = page.locator(".positions-place + .caption"), page.locator(".positions")
+    expect(told).to_contain_text("dimensions 0 to 255")
+    expect(page.locator(".scale")).to_have_text("−1.001.00")
+    size = canvas.bounding_box()
+    assert size
+    canvas.hover(position={"x": size["width"] - 1, "y": 2})
+    expect(told).to_have_text("position 0, dimension 255: 1.000")  # cos 0
+    canvas.hover(position={"x": 2, "y": 2})  # beside the map, where its axis is
+    expect(told).to_contain_text("dimensions 0 to 255")
     assert page.locator(".stack.decoder .times").inner_text() == "3 ×"
 
 

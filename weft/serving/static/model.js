@@ -1,6 +1,6 @@
 // The model that is served: its blocks and sizes, where its parameters are, its positions, its masks.
 
-import { h, label, redrawn, rgb, segmented, sharp } from "weft/dom.js";
+import { colour, h, label, redrawn, rgb, segmented, sharp } from "weft/dom.js";
 import { drawMatrix } from "weft/matrix.js";
 
 export function open(root, app) {
@@ -121,8 +121,11 @@ function parameters({ parts, parameters: total }) {
       h("i", { style: `width: ${(100 * count) / most}%` }))));
 }
 
+const AXES = { left: 50, bottom: 44 }; // pixels beside and below the map of positions
+
 function positions(app, finish) {
-  const canvas = h("canvas", { class: "positions", role: "img", "aria-label": "Positional encodings as a heat map" });
+  const canvas = h("canvas", { class: "positions", role: "img", "aria-label": "Positional encodings as a heat map: a row a position, a column a dimension" });
+  const scale = h("span", { class: "scale number" });
   const told = h("p", { class: "caption" });
   const place = h("div", { class: "positions-place" }, canvas);
   let vectors = null;
@@ -133,6 +136,7 @@ function positions(app, finish) {
     const table = vectors[side];
     const [rows, columns] = [table.length, table[0].length];
     const most = Math.max(...table.flat().map(Math.abs)) || 1;
+    scale.replaceChildren(`−${most.toFixed(2)}`, h("i"), most.toFixed(2));
     const image = new ImageData(columns, rows);
     const [zero, above, below] = ["--heat-0", "--accent", "--cold"].map(rgb);
     table.flat().forEach((x, i) => {
@@ -141,18 +145,31 @@ function positions(app, finish) {
     });
     const small = h("canvas", { width: columns, height: rows });
     small.getContext("2d").putImageData(image, 0, 0);
-    const context = sharp(canvas, place.clientWidth, Math.min(320, Math.max(180, place.clientWidth * 0.55)));
+    const [width, height] = [place.clientWidth - AXES.left, Math.min(320, Math.max(180, place.clientWidth * 0.55))];
+    const context = sharp(canvas, place.clientWidth, height + AXES.bottom);
     context.imageSmoothingEnabled = false;
-    context.drawImage(small, 0, 0, place.clientWidth, canvas.clientHeight);
+    context.drawImage(small, AXES.left, 0, width, height);
+    context.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+    context.fillStyle = colour("--soft");
+    context.textBaseline = "middle";
+    context.textAlign = "right";
+    for (const row of ticks(rows)) context.fillText(row, AXES.left - 6, Math.max(7, ((row + 0.5) * height) / rows));
+    context.textAlign = "center";
+    for (const column of ticks(columns)) context.fillText(column, AXES.left + Math.max(4, ((column + 0.5) * width) / columns), height + 12);
+    context.fillText("dimension", AXES.left + width / 2, height + 29);
+    context.rotate(-Math.PI / 2);
+    context.fillText("position", -height / 2, 8);
   }
 
   const still = () => { told.textContent = `Positions 0 to ${vectors[side].length - 1} from top to bottom, dimensions 0 to ${vectors[side][0].length - 1} from left to right.`; };
   canvas.addEventListener("mousemove", ({ offsetX, offsetY }) => {
     if (!vectors) return;
     const table = vectors[side];
-    const row = Math.min(table.length - 1, Math.floor((offsetY / canvas.clientHeight) * table.length));
-    const column = Math.min(table[0].length - 1, Math.floor((offsetX / canvas.clientWidth) * table[0].length));
-    told.textContent = `position ${row}, dimension ${column}: ${table[row][column].toFixed(3)}`;
+    const row = Math.floor((offsetY / (canvas.clientHeight - AXES.bottom)) * table.length);
+    const column = Math.floor(((offsetX - AXES.left) / (canvas.clientWidth - AXES.left)) * table[0].length);
+    const value = table[row]?.[column];
+    if (value === undefined) still();
+    else told.textContent = `position ${row}, dimension ${column}: ${value.toFixed(3)}`;
   });
   canvas.addEventListener("mouseleave", () => vectors && still());
   app.get("api/positions").then((found) => {
@@ -161,7 +178,16 @@ function positions(app, finish) {
     draw();
   }).catch((error) => { told.textContent = error.message; });
   finish.push(redrawn(place, draw));
-  return h("div", {}, segmented("positions of the", { encoder: "Encoder", decoder: "Decoder" }, side, (next) => { side = next; still(); draw(); }), place, told);
+  return h("div", {},
+    h("div", { class: "controls" },
+      segmented("positions of the", { encoder: "Encoder", decoder: "Decoder" }, side, (next) => { side = next; still(); draw(); }), scale),
+    place, told);
+}
+
+/** Round numbers below n, four or so: 0, 64, 128 and 192 below 256. */
+function ticks(n) {
+  const step = 2 ** Math.max(0, Math.round(Math.log2(n / 4)));
+  return Array.from({ length: Math.ceil(n / step) }, (_, i) => i * step);
 }
 
 /** Of the sentence and a short one beside it in the batch, so that there is padding to be seen. */
