@@ -388,6 +388,11 @@ def test_tokens_do_not_overlap(page: Page, address: str) -> None:
 
 
 def test_by_keyboard_alone(page: Page, address: str, seen: Attention) -> None:
+    open_view(page, address, "search")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # to the view
+    expect(page.locator("#view")).to_be_focused()
+    page.wait_for_function("location.hash.startsWith('#search')")
     page.goto(address)
     page.locator(".output .word").first.wait_for()
     for _ in range(4):  # to the view, weft, Translate, Attention

@@ -73,7 +73,7 @@ function readAddress() {
       if (ALLOWED[key](said)) app.state[key] = said;
     } catch { /* an address that was cut: what it does not say has its default */ }
   }
-  return Object.hasOwn(VIEWS, view) ? view : "translate";
+  return Object.hasOwn(VIEWS, view) ? view : shown ?? "translate"; // #view: past the navigation, to what is shown
 }
 
 /** Write the text, and what the view uses and has changed from the beginning, into the address. */
