@@ -5,7 +5,7 @@ import torch
 
 from tests.training.tiny import tiny_plan
 from weft.evaluation import perplexity
-from weft.evaluation.perplexity import token_loss
+from weft.evaluation.perplexity import pair_losses, token_loss
 from weft.models.sequence_to_sequence import START, SequenceToSequence
 
 PAIRS = [([5, 6, 2], [7, 8, 9, 2]), ([5, 2], [9, 2]), ([9, 9, 9, 9, 2], [4, 5, 2])]
@@ -34,4 +34,6 @@ def test_models_vote_by_the_mean_of_their_probabilities(count: int, monkeypatch:
     monkeypatch.setattr(perplexity, "ROWS", 4)  # fewer than there are tokens
     some = models(count)
     voted = torch.stack([probabilities(model) for model in some]).mean(0)
+    each = [-one.sum().item() for one in voted.log().split([len(target) for _, target in PAIRS])]
+    assert pair_losses(some, PAIRS) == pytest.approx(each, rel=1e-5)
     assert token_loss(some, PAIRS) == pytest.approx(-voted.log().mean().item(), rel=1e-5)

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from weft.decoding import Beam
-from weft.serving import keys
+from weft.decoding import Beam, Search
+from weft.serving import keys, libretranslate
 from weft.serving.app import create_app
+from weft.serving.queue import Queue
 from weft.serving.service import Settings
 from weft.translator import Translator
 
@@ -78,6 +79,43 @@ def test_auto_says_what_it_found(client: TestClient) -> None:
     assert found["language"] in ("en", "de")
     assert 50 <= found["confidence"] <= 100
     assert len(asked(client, source="auto", q=["red", "cat"])["detectedLanguage"]) == 2
+
+
+def test_a_list_is_detected_in_one_batch(toy: Translator) -> None:
+    app = create_app(toy)
+    search, together = app.state.service.queue.search, []
+
+    async def watched(texts: list[str], how: Search) -> Any:
+        together.append(len(texts))
+        return await search(texts, how)
+
+    app.state.service.queue.search = watched
+    with TestClient(app) as client:
+        assert len(asked(client, source="auto", q=["red cat", "blue. One two!", ""])["detectedLanguage"]) == 3
+    assert together[0] == 3
+
+
+@pytest.mark.parametrize(("chance", "is_left"), [(0.02, True), (0.2, False), (0.5, False)])
+def test_a_doubtful_text_is_translated(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, chance: float, is_left: bool
+) -> None:
+    async def told(queue: Queue, texts: list[str]) -> list[float]:
+        return [chance] * len(texts)
+
+    monkeypatch.setattr(libretranslate, "in_source_language", told)
+    assert (asked(client, source="auto")["translatedText"] == ASKED["q"]) == is_left
+
+
+def test_the_whole_text_says_its_language(shipped: Translator) -> None:
+    """Its first sentence alone could be in either."""
+    with TestClient(create_app(shipped)) as client:
+        english = "Hello. My brother bought a new car yesterday. We stayed at home."
+        found = asked(client, source="auto", q=english)
+        assert found["detectedLanguage"]["language"] == "en"
+        assert "Bruder" in found["translatedText"]
+        assert asked(client, source="auto", q="Hello.")["detectedLanguage"]["language"] == "en"
+        german = "Hallo. Mein Bruder hat gestern ein neues Auto gekauft. Wir sind zu Hause geblieben."
+        assert asked(client, source="auto", q=german)["translatedText"] == german
 
 
 def test_the_shipped_model_knows_its_two_languages(shipped: Translator) -> None:

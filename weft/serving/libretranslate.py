@@ -22,6 +22,7 @@ from weft.text.languages import language_name, same_language
 
 router = APIRouter(tags=["LibreTranslate"], responses=REFUSALS)
 ALTERNATIVES = 10
+SURE = 90  # per cent; below, a text is translated: left as it is by mistake it is worth nothing
 Model = TypeVar("Model", bound=BaseModel)
 TEXTS = {
     "description": "A text or a list of texts.",
@@ -110,8 +111,11 @@ async def translate(given: Fields, bearer: Bearer, service: Served) -> Translate
     source, target = _direction(asked, service)
     form: Callable[[str], Document] = Html if asked.format == "html" else Text
     documents = await asyncio.to_thread(lambda: [form(text) for text in texts])
-    detected = [await _detect(" ".join(one.texts), service) for one in documents] if source == "auto" else []
-    is_foreign = [one.language != target for one in detected] or [source != target] * len(texts)
+    detected: list[Detected] = []
+    is_foreign = [source != target] * len(texts)
+    if source == "auto":
+        detected = await _detect(["\n".join(one.texts) for one in documents], service)
+        is_foreign = [one.language != target or one.confidence < SURE for one in detected]
     search = best_first(max(service.settings.beam, asked.alternatives + 1), service.settings.length_penalty)
     foreign = [document for document, is_it in zip(documents, is_foreign) if is_it]
     found = iter(await translated(foreign, search, service, asked.alternatives + 1))
@@ -131,7 +135,7 @@ async def detect(given: Fields, bearer: Bearer, service: Served) -> list[Detecte
     asked = _read(AskedToDetect, given)
     keys.check(service, bearer, asked.api_key)
     service.check_size([asked.q])
-    likelier = await _detect(asked.q, service)
+    [likelier] = await _detect([asked.q], service)
     other = next(code for code in service.codes if code != likelier.language)
     return [likelier, Detected(confidence=round(100 - likelier.confidence, 1), language=other)]
 
@@ -190,7 +194,8 @@ def _code(tag: str, service: Service) -> str:
     raise WeftError(unknown("language", tag, service.codes))
 
 
-async def _detect(text: str, service: Service) -> Detected:
-    chance = await service.queue.run(lambda: in_source_language(service.translator, text))
-    code = service.codes[chance < 0.5]
-    return Detected(confidence=round(100 * max(chance, 1 - chance), 1), language=code)
+async def _detect(texts: list[str], service: Service) -> list[Detected]:
+    return [
+        Detected(confidence=round(100 * max(chance, 1 - chance), 1), language=service.codes[chance < 0.5])
+        for chance in await in_source_language(service.queue, texts)
+    ]
