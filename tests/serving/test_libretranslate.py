@@ -1,5 +1,6 @@
 """LibreTranslate's API: every way to ask, its answers, and what is refused."""
 
+from html import escape
 from typing import Any
 
 import pytest
@@ -50,6 +51,16 @@ def test_a_list_of_texts(client: TestClient, toy: Translator) -> None:
 def test_white_space_is_kept(client: TestClient, toy: Translator) -> None:
     one, two = toy.translate(["One cat.", "Two dogs."])
     assert asked(client, q=" One cat. \n\n Two dogs.\n")["translatedText"] == f" {one} \n\n {two}\n"
+
+
+@pytest.mark.parametrize("text", ["   ", "12.50", "***", "2026-11-16", "👍", "https://example.org/cat", "<me@cat.org>"])
+def test_what_has_no_words_stays_as_it_is(client: TestClient, toy: Translator, text: str) -> None:
+    assert asked(client, q=text, alternatives=2) == {"translatedText": text, "alternatives": []}
+    assert client.post("/detect", data={"q": text}).json()[0]["confidence"] == 50
+    red = toy.translate(["red cat."])[0]
+    assert asked(client, q=f"red cat.\n{text}\n")["translatedText"] == f"{red}\n{text}\n"
+    html = f"<p>red cat.</p><td>{escape(text)}</td>"
+    assert asked(client, q=html, format="html")["translatedText"] == html.replace("red cat.", escape(red, quote=False))
 
 
 def test_alternatives(client: TestClient, toy: Translator) -> None:

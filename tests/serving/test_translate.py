@@ -44,9 +44,17 @@ def test_the_n_best_with_all_that_is_known(client: TestClient, toy: Translator) 
     assert told["glossary"] == {"kept": [], "failed": []}
 
 
-def test_an_empty_text_has_an_empty_translation(client: TestClient) -> None:
-    told = asked(client, " \n", alignment=True)
-    assert (told["translation"], told["alignment"]) == ("", "")
+@pytest.mark.parametrize("text", ["", "  \n ", "12.50", " *** 42\nme@example.org "])
+def test_without_a_word_a_text_is_its_own_translation(client: TestClient, text: str) -> None:
+    told = asked(client, text, alignment=True, nbest=2)
+    assert (told["translation"], told["alignment"]) == (text, "")
+    assert told["translations"] == [{"text": text, "score": 0.0, "tokens": [], "log_probs": [], "finished": True}]
+
+
+def test_what_is_not_translated_stands_between_sentences(client: TestClient, toy: Translator) -> None:
+    red, blue = toy.translate(["red cat.", "Blue dog!"])
+    told = asked(client, "12.50\nred cat.\n*** 42\nhttps://example.org/a?b=c#d\n Blue dog!\n👍")
+    assert told["translation"] == f"12.50\n{red}\n*** 42\nhttps://example.org/a?b=c#d\n {blue}\n👍"
 
 
 def test_alignment_counts_the_words_of_the_whole_text(german: TestClient) -> None:

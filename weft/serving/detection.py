@@ -17,6 +17,7 @@ from itertools import islice
 
 from weft.decoding import Greedy
 from weft.evaluation.perplexity import pair_losses
+from weft.serving.cutting import has_words
 from weft.serving.queue import Queue
 from weft.text.sentences import split_long
 from weft.translator import Translator
@@ -53,7 +54,7 @@ def sample(translator: Translator, text: str) -> list[str]:
     def fits(piece: str) -> bool:
         return len(translator.tokeniser.encode(piece)) <= min(TOKENS, translator.limit)
 
-    pieces = [piece for piece, _ in split_long(text, fits) if piece.strip() and fits(piece)]
+    pieces = [piece for piece, _ in split_long(text, fits) if has_words(piece) and fits(piece)]
     return pieces[:: math.ceil(len(pieces) / SENTENCES) or 1]
 
 

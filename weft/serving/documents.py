@@ -10,17 +10,18 @@ from itertools import islice
 from typing import Protocol
 
 from weft.decoding import Search
+from weft.serving.cutting import cut
 from weft.serving.html import Running, Weights, parsed, placed
 from weft.serving.service import Service
 from weft.text.sentences import Piece
-from weft.translator import Translation, joined, texts_of
+from weft.translator import Translation, texts_of
 
 
 @dataclass(frozen=True)
 class Sentence:
     """A piece of a running text, where it stands, and its translations, if there was something to translate."""
 
-    piece: Piece
+    piece: Piece  # with all that stands between it and the next
     start: int
     found: Sequence[Translation] = ()
     looks: list[Weights] = field(default_factory=list)  # of each translation, where that must be known
@@ -54,7 +55,7 @@ class Text:
         return False
 
     def written(self, texts: list[list[Sentence]], rank: int) -> str:
-        return joined([one.piece for one in texts[0]], [list(one.found) for one in texts[0] if one.found])[rank].text
+        return "".join((one.found[one.rank(rank)].text if one.found else "") + one.piece[1] for one in texts[0])
 
 
 class Html:
@@ -100,13 +101,13 @@ async def translated(
 ) -> list[list[str]]:
     """For each document its translations, best first, at most so many."""
     translator, queue = service.translator, service.queue
-    cut = await asyncio.to_thread(
-        lambda: [[translator.cut(text, "the text", split=True) for text in document.texts] for document in documents]
+    in_pieces = await asyncio.to_thread(
+        lambda: [[cut(text, translator) for text in document.texts] for document in documents]
     )
-    wanted = [piece for texts in cut for pieces in texts for piece in texts_of(pieces)]
+    wanted = [piece for texts in in_pieces for pieces in texts for piece in texts_of(pieces)]
     found = iter(await queue.search(wanted, search))
     made = []
-    for document, texts in zip(documents, cut):
+    for document, texts in zip(documents, in_pieces):
         sentences = [_sentences(pieces, list(islice(found, len(texts_of(pieces))))) for pieces in texts]
         ranks = min(options, max((len(one.found) for some in sentences for one in some), default=0) or 1)
         for i, some in enumerate(sentences):

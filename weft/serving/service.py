@@ -42,12 +42,16 @@ class Service:
         return direction_of(self.languages)
 
     def check_size(self, texts: Sequence[str]) -> None:
-        """Refuse more than one request may ask for."""
+        """Refuse more than one request may ask for, and what could not be sent back."""
         size, limits = sum(map(len, texts)), self.settings
         if len(texts) > limits.texts:
             raise WeftError(f"{len(texts):,} texts are too many: at most {limits.texts:,} a request.")
         if size > limits.characters:
             raise WeftError(f"{size:,} characters are too many: at most {limits.characters:,} a request.")
+        try:
+            "".join(texts).encode()
+        except UnicodeEncodeError:
+            raise WeftError("a text that is not Unicode (a lone surrogate).") from None
 
     @property
     def name(self) -> str:

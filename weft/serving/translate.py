@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from weft.decoding import Constrained, Search, best_first
 from weft.errors import WeftError
+from weft.serving.cutting import cut
 from weft.serving.service import Served, Service
 from weft.text.sentences import Piece
 from weft.translator import Translation, Translator, joined, texts_of
@@ -90,7 +91,8 @@ async def translate(asked: Asked, service: Served) -> Answer:
         if asked.alignment
         else []
     )
-    translations = joined(pieces, found)[: asked.nbest]
+    as_it_is = Translation(asked.text, 0.0, (), (), (), True)
+    translations = joined(pieces, found)[: asked.nbest] if found else [as_it_is]
     return Answer(
         translation=translations[0].text,
         translations=[Found.model_validate(one.plain()) for one in translations],
@@ -111,7 +113,7 @@ def _prepared(
     asked: Asked, off: tuple[Head, ...], translator: Translator
 ) -> tuple[list[Piece], list[list[Term]], list[Search]]:
     """The text in pieces; for each sentence the terms that occur in it, and how it is searched."""
-    pieces = translator.cut(asked.text, "the text", split=True)
+    pieces = cut(asked.text, translator)
     wanted = [list(occurring(asked.glossary, sentence)) for sentence in texts_of(pieces)]
     return pieces, wanted, [_search(asked, terms, off, translator) for terms in wanted]
 
