@@ -80,6 +80,11 @@ def test_html(client: TestClient, toy: Translator) -> None:
     assert [made.count(tag) for tag in ("<b>", "</b>", "<i>", "</i>", "<br>")] == [1] * 5
 
 
+def test_a_line_that_is_broken_in_html_goes_on(client: TestClient, toy: Translator) -> None:
+    red = escape(toy.translate(["red cat"])[0], quote=False)
+    assert asked(client, q="<p>\n  red\n  cat\n</p>", format="html")["translatedText"] == f"<p>\n  {red}\n</p>"
+
+
 def test_a_text_in_the_target_language_stays_as_it_is(client: TestClient) -> None:
     assert asked(client, source="de", q=" Rote  Katze ") == {"translatedText": " Rote  Katze "}
     assert asked(client, source="en-US", target="de_AT")["translatedText"]

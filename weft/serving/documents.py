@@ -1,6 +1,7 @@
 """From a document to its translations: cut into sentences, translated with everybody else's, put together again."""
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -62,7 +63,7 @@ class Html:
     def __init__(self, html: str):
         self.parts = parsed(html)
         self.running = [part for part in self.parts if isinstance(part, Running)]
-        self.texts = [one.text for one in self.running]
+        self.texts = [one.read for one in self.running]
 
     def is_tagged(self, text: int, sentence: Sentence) -> bool:
         return bool(self.running[text].within(sentence.start, sentence.end))
@@ -104,7 +105,7 @@ async def translated(
     in_pieces = await asyncio.to_thread(
         lambda: [[cut(text, translator) for text in document.texts] for document in documents]
     )
-    wanted = [piece for texts in in_pieces for pieces in texts for piece in texts_of(pieces)]
+    wanted = [_evened(piece) for texts in in_pieces for pieces in texts for piece in texts_of(pieces)]
     found = iter(await queue.search(wanted, search))
     made = []
     for document, texts in zip(documents, in_pieces):
@@ -114,9 +115,14 @@ async def translated(
             for one in some:
                 if one.found and document.is_tagged(i, one):
                     for best in one.found[:ranks]:
-                        one.looks.append(await queue.run(partial(translator.align, one.piece[0], best.ids)))
+                        one.looks.append(await queue.run(partial(translator.align, _evened(one.piece[0]), best.ids)))
         made.append((document, sentences, ranks))
     return await asyncio.to_thread(lambda: [[one.written(some, rank) for rank in range(n)] for one, some, n in made])
+
+
+def _evened(piece: str) -> str:
+    """As the model reads it: with one space between words."""
+    return re.sub(" +", " ", piece)
 
 
 def _sentences(pieces: Sequence[Piece], found: Sequence[list[Translation]]) -> list[Sentence]:

@@ -17,6 +17,7 @@ from weft.viewing.alignment import links
 INLINE = {"a", "abbr", "b", "bdi", "bdo", "cite", "del", "dfn", "em", "font", "i", "ins", "label", "mark", "q", "s"}
 INLINE |= {"small", "span", "strong", "sub", "sup", "u"}
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+VERBATIM = {"pre", "textarea"}  # elsewhere any white space counts as one space
 KEPT = {"script", "style", "code", "kbd", "samp", "var", "math", "svg"}
 MARKS = ".,;:!?…)"
 DEEPEST = 100  # elements in one another; tags further in are taken for lone ones
@@ -43,6 +44,12 @@ class Running:
     raw: str = ""
     text: str = ""
     tags: list[Tag] = field(default_factory=list)
+    is_verbatim: bool = False
+
+    @property
+    def read(self) -> str:
+        """The text as a browser reads it, as long as it is: a line goes on where only the markup is broken."""
+        return self.text if self.is_verbatim else re.sub(r"[\t\n\f\r]", " ", self.text)
 
     def within(self, start: int, end: int) -> list[Tag]:
         """The tags that stand inside the sentence between, or whose partner does."""
@@ -62,7 +69,7 @@ def parsed(html: str) -> list[str | Running]:
     """Markup as it is, and running texts."""
     parts: list[str | Running] = []
     running = Running()
-    stack: list[tuple[str, bool]] = []  # open elements, and whether what is in them is kept
+    stack: list[tuple[str, bool, bool]] = []  # open elements, and whether what is in them is kept, and verbatim
 
     def end() -> None:
         nonlocal running
@@ -71,17 +78,18 @@ def parsed(html: str) -> list[str | Running]:
         running = Running()
 
     for event in _events(html):
-        kept = bool(stack) and stack[-1][1]
+        _, kept, verbatim = stack[-1] if stack else ("", False, False)
         if event.kind == "text" and not kept:
             running.raw += event.raw
             running.text += unescape(event.raw)
+            running.is_verbatim = verbatim
             continue
         if event.kind == "start":
             inner = _is_kept(event.name, event.attributes, kept)
             if event.name not in VOID:
-                stack.append((event.name, inner))
+                stack.append((event.name, inner, verbatim or event.name in VERBATIM))
             kept = kept or inner
-        elif event.kind == "end" and any(name == event.name for name, _ in stack):
+        elif event.kind == "end" and any(name == event.name for name, *_ in stack):
             while stack.pop()[0] != event.name:
                 pass
         if kept or event.name not in INLINE | {""} or event.kind == "text":
