@@ -50,7 +50,7 @@ def capitals(html: str, order: list[int] | None = None) -> str:
         ("a &lt; b &amp; c", "A &lt; B &amp; C"),
         ("one<br>two<br/>three", "ONE<br>TWO<br/>THREE"),
         ("<!-- one --><!DOCTYPE html>one", "<!-- one --><!DOCTYPE html>ONE"),
-        ("one <!-- x --> two", "ONE <!-- x -->TWO"),
+        ("one <!-- x --> two", "ONE <!-- x --> TWO"),
         ("<script>if (a < b) c()</script>one", "<script>if (a < b) c()</script>ONE"),
         ("<style>p > a {}</style >one", "<style>p > a {}</style >ONE"),
         ("one <code>two</code> three", "ONE <code>two</code> THREE"),
@@ -60,8 +60,16 @@ def capitals(html: str, order: list[int] | None = None) -> str:
             "<div translate=NO>one <p translate=yes>TWO</p> three</div>",
         ),
         ("one <span translate=no>two</span> three", "ONE <span translate=no>two</span> THREE"),
+        ("<li><code>one</code>, <code>two</code></li>three", "<li><code>one</code>, <code>two</code></li>THREE"),
+        ("one <code>Go. Now.</code> two", "ONE <code>Go. Now.</code> TWO"),
+        ("one <svg><g><path/></g></svg> two", "ONE <svg><g><path/></g></svg> TWO"),
+        ("one <i translate=no><p>two</p></i> three", "ONE <i translate=no><p>two</p></i> THREE"),
+        ("one <i translate=no>two <b translate=yes>x</b></i>", "ONE <i translate=no>two <b translate=yes>X</b></i>"),
+        ("one <img translate=no> two", "ONE <img translate=no> TWO"),
+        ("one <img/> two<wbr>three", "ONE <img/> <wbr>TWOTHREE"),
+        ("Red cat. <code>42</code> <code>x</code>", "RED CAT. <code>42</code> <code>x</code>"),
         ("<img alt='one' title=two>three", "<img alt='one' title=two>THREE"),
-        ("one </b> two", "ONE </b>TWO"),
+        ("one </b> two", "ONE </b> TWO"),
         ("<b>one <i>two</b> three</i>", "<b>ONE <i>TWO</b> THREE</i>"),
         ("  one  ", "  ONE  "),
         ("one <", "ONE &lt;"),
@@ -79,6 +87,11 @@ def test_text_is_translated_and_tags_stay(html: str, expected: str) -> None:
         ("click <a href=x>here</a> now", [2, 0, 1], "NOW CLICK <a href=x>HERE</a>"),
         ("<i>a</i> <b>c d</b> e", [1, 0, 2, 3], "<b>C</b> <i>A</i> D E"),  # c … d lies around a: the later begins
         ("he saw <a>her</a>, now", [2, 0, 1, 3], "<a>HER</a>, HE SAW NOW"),  # the comma was not in the link
+        ("at <time>noon</time> in Rome", [2, 3, 0, 1], "IN ROME AT <time>NOON</time>"),
+        ("he <img src=x> came", [1, 0], "<img src=x> CAME HE"),
+        ("he saw <code>her</code> now", [3, 2, 0, 1], "NOW <code>her</code> HE SAW"),
+        ("<b>he (<kbd>x</kbd>), she</b> came", [1, 0, 2, 3], "<b>(<kbd>x</kbd>), HE SHE</b> CAME"),
+        ("<code>A</code> saw <code>A b</code>", [2, 3, 1, 0], "<code>A b</code> SAW <code>A</code>"),
     ],
 )
 def test_an_element_goes_where_its_words_go(html: str, order: list[int], expected: str) -> None:
@@ -90,6 +103,13 @@ def test_an_element_of_which_nothing_became_a_word_holds_the_word_that_looks_at_
     assert isinstance(running, Running)
     made = placed("go there", 0, running.within(0, 8), "KOMM HER", [[0.9, 0.1], [0.6, 0.4]])
     assert made == "KOMM <a>HER</a>"
+
+
+def test_a_kept_element_of_which_nothing_became_a_word_takes_none_away() -> None:
+    running = parsed("go <code>there</code>")[0]
+    assert isinstance(running, Running)
+    made = placed("go there", 0, running.within(0, 8), "KOMM HER", [[0.9, 0.1], [0.6, 0.4]])
+    assert made == "KOMM <code>there</code> HER"
 
 
 @pytest.mark.parametrize("inner", ["<b>" * 1500 + "one" + "</b>" * 1500, "</b>One <i>two. </i>" * 500])

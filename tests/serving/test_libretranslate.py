@@ -80,6 +80,16 @@ def test_html(client: TestClient, toy: Translator) -> None:
     assert [made.count(tag) for tag in ("<b>", "</b>", "<i>", "</i>", "<br>")] == [1] * 5
 
 
+def test_a_kept_element_travels_with_its_sentence(shipped: Translator, client: TestClient) -> None:
+    kept = '<span translate="no">Mary</span>'
+    with TestClient(create_app(shipped)) as german:
+        plain = asked(german, q="My friend Mary bought a new car yesterday.")["translatedText"]
+        made = asked(german, q=f"<p>My friend {kept} bought a new car yesterday.</p>", format="html")["translatedText"]
+    assert made == f"<p>{plain.replace('Maria', kept)}</p>"
+    made = asked(client, q="<p>red <i>cat</i>. <code>42</code></p>", format="html")["translatedText"]
+    assert made.endswith(" <code>42</code></p>")
+
+
 def test_a_line_that_is_broken_in_html_goes_on(client: TestClient, toy: Translator) -> None:
     red = escape(toy.translate(["red cat"])[0], quote=False)
     assert asked(client, q="<p>\n  red\n  cat\n</p>", format="html")["translatedText"] == f"<p>\n  {red}\n</p>"

@@ -84,7 +84,7 @@ def _passage(running: Running, sentences: list[Sentence], rank: int) -> str:
         while outside and outside[0].at <= end:
             tag = outside.popleft()
             made += escape(running.text[at : tag.at], quote=False) + tag.raw
-            at = tag.at
+            at = tag.at + tag.holds
         return made + escape(running.text[at:end], quote=False)
 
     out, at = "", 0

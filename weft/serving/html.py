@@ -2,7 +2,8 @@
 
 Text is gathered over inline tags (`Click <a>here</a> to go on.` is one sentence) and ends where a block does. In the
 translation of a sentence an inline element is put around the words that were written from its words, by their
-alignment. What stands in `KEPT` elements or under translate="no" is not touched.
+alignment. What stands in `KEPT` elements or under translate="no" is not touched: within a sentence the model reads its
+words along, and what it wrote from them gives way to the element as it was.
 """
 
 import re
@@ -12,14 +13,18 @@ from dataclasses import dataclass, field
 from html import escape, unescape
 from html.parser import HTMLParser
 
+from weft.text.sentences import split_sentences
 from weft.viewing.alignment import links
 
-INLINE = {"a", "abbr", "b", "bdi", "bdo", "cite", "del", "dfn", "em", "font", "i", "ins", "label", "mark", "q", "s"}
-INLINE |= {"small", "span", "strong", "sub", "sup", "u"}
+INLINE = {"a", "abbr", "b", "bdi", "bdo", "button", "cite", "data", "del", "dfn", "em", "font", "i", "img", "ins"}
+INLINE |= {"label", "mark", "q", "s", "small", "span", "strong", "sub", "sup", "time", "u", "wbr"}
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 VERBATIM = {"pre", "textarea"}  # elsewhere any white space counts as one space
-KEPT = {"script", "style", "code", "kbd", "samp", "var", "math", "svg"}
+WORDLESS = {"script", "style", "math", "svg"}  # kept, and no part of the sentence around them
+KEPT = {"code", "kbd", "samp", "var"} | WORDLESS
+READ_ALONG = 40  # characters of a kept element, at most; more would lead the model astray
 MARKS = ".,;:!?…)"
+OPENING = "([\"'„“«"
 DEEPEST = 100  # elements in one another; tags further in are taken for lone ones
 
 Weights = Sequence[Sequence[float]]  # how much each target word looks at each source word
@@ -34,6 +39,7 @@ class Tag:
     raw: str
     name: str  # of an element; empty for what stands alone, such as a comment
     opens: bool
+    holds: int = 0  # characters of the text from there on, where it is a whole element that is kept
     partner: "Tag | None" = field(default=None, repr=False)
 
 
@@ -45,6 +51,7 @@ class Running:
     text: str = ""
     tags: list[Tag] = field(default_factory=list)
     is_verbatim: bool = False
+    has_words: bool = False  # of its own, beside those of kept elements
 
     @property
     def read(self) -> str:
@@ -57,7 +64,9 @@ class Running:
         return [
             tag
             for tag in self.tags[first:last]
-            if start < tag.at < end or (tag.partner and start < tag.partner.at < end)
+            if start < tag.at < end
+            or (tag.partner and start < tag.partner.at < end)
+            or (tag.holds and start <= tag.at <= end - tag.holds)
         ]
 
 
@@ -74,20 +83,32 @@ def parsed(html: str) -> list[str | Running]:
     def end() -> None:
         nonlocal running
         if running.raw:
-            parts.append(running if running.text.strip() else running.raw)
+            parts.append(running if running.has_words else running.raw)
         running = Running()
 
-    for event in _events(html):
+    events = _events(html)
+    seen = 0  # events of a kept element have been seen with its start
+    for i, event in enumerate(events):
+        if i < seen:
+            continue
         _, kept, verbatim = stack[-1] if stack else ("", False, False)
         if event.kind == "text" and not kept:
             running.raw += event.raw
             running.text += unescape(event.raw)
             running.is_verbatim = verbatim
+            running.has_words |= any(map(str.isalpha, unescape(event.raw)))
             continue
-        if event.kind == "start":
+        if event.kind == "start" and event.name not in VOID:
             inner = _is_kept(event.name, event.attributes, kept)
-            if event.name not in VOID:
-                stack.append((event.name, inner, verbatim or event.name in VERBATIM))
+            if inner and not kept and (whole := _whole(events, i)):
+                words = _read_along(whole)
+                raw = "".join(one.raw for one in whole)
+                running.tags.append(Tag(len(running.text), raw, "", False, len(words)))
+                running.raw += raw
+                running.text += words
+                seen = i + len(whole)
+                continue
+            stack.append((event.name, inner, verbatim or event.name in VERBATIM))
             kept = kept or inner
         elif event.kind == "end" and any(name == event.name for name, *_ in stack):
             while stack.pop()[0] != event.name:
@@ -97,7 +118,8 @@ def parsed(html: str) -> list[str | Running]:
             parts.append(event.raw)
         else:
             running.raw += event.raw
-            running.tags.append(Tag(len(running.text), event.raw, event.name, event.kind == "start"))
+            name = "" if event.name in VOID else event.name
+            running.tags.append(Tag(len(running.text), event.raw, name, bool(name) and event.kind == "start"))
     end()
     for part in parts:
         if isinstance(part, Running):
@@ -110,6 +132,32 @@ def _is_kept(name: str, attributes: Attributes, around: bool) -> bool:
     if name in KEPT or (asked or "").lower() == "no":
         return True
     return around and (asked or "").lower() not in ("", "yes")
+
+
+def _whole(events: "Sequence[_Event]", start: int) -> "Sequence[_Event]":
+    """All of a kept element that can stand within a sentence; nothing where it does not end, or holds a block or what
+    is translated."""
+    name, depth = events[start].name, 0
+    if name not in INLINE | KEPT:
+        return []
+    for i in range(start, len(events)):
+        event = events[i]
+        if event.name == name:
+            depth += {"start": 1, "end": -1}.get(event.kind, 0)
+        if depth == 0:
+            return events[start : i + 1]
+        is_block = bool(event.name) and event.name not in INLINE and event.name not in KEPT and name not in WORDLESS
+        if is_block or (event.kind == "start" and not _is_kept(event.name, event.attributes, True)):
+            return []
+    return []
+
+
+def _read_along(element: "Sequence[_Event]") -> str:
+    """The words of a kept element, where they are few and end no sentence."""
+    if element[0].name in WORDLESS:
+        return ""
+    words = " ".join(unescape("".join(one.raw for one in element if one.kind == "text")).split())
+    return words if len(words) <= READ_ALONG and len(split_sentences(f"{words} A")) == 1 else ""
 
 
 def _pair(tags: Sequence[Tag]) -> None:
@@ -178,7 +226,7 @@ class _Parser(HTMLParser):
         self._add("start", tag, attrs)
 
     def handle_startendtag(self, tag: str, attrs: Attributes) -> None:
-        self._add("start" if tag in VOID else "other", tag if tag not in INLINE else "", attrs)
+        self._add("start" if tag in VOID else "other", "" if tag in INLINE - VOID else tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
         self._add("end", tag)
@@ -203,6 +251,7 @@ class _Element:
     before: str
     after: str
     source: tuple[int, int]  # characters of the sentence
+    is_kept: bool = False
     target: tuple[int, int] = (0, 0)
     children: list["_Element"] = field(default_factory=list)
 
@@ -223,7 +272,10 @@ def placed(sentence: str, start: int, tags: Sequence[Tag], translation: str, loo
         elif tag.partner:  # it began before the sentence, and holds all there is so far
             roots = [_Element("", tag.raw, (0, tag.at - start), children=roots)]
         else:
-            (path[-1].children if path else roots).append(_Element(tag.raw, "", (tag.at - start, tag.at - start)))
+            at = tag.at - start
+            space = " " if not tag.holds and sentence[at : at + 1].isspace() else ""  # it goes to the word that follows
+            made = _Element(tag.raw + space, "", (at, at + tag.holds), bool(tag.holds))
+            (path[-1].children if path else roots).append(made)
     _find(roots, _Places(sentence, translation, looks))
     return "".join(_written(translation, 0, len(translation), roots))
 
@@ -241,8 +293,10 @@ class _Places:
         if not self.others:
             return 0, 0
         first, last = made.source
-        held = [i for i, (a, b) in enumerate(self.words) if a < last and b > first]
-        if not held:  # before what was written from the word that follows it
+        held = _held(self.words, first, last)
+        if made.is_kept:
+            return self._of_kept(made, held)
+        if not held or first == last:  # before what was written from the word that follows it
             following = bisect_right(self.words, first, key=lambda word: word[1])
             at = self.others[self._nearest([following])][0] if following < len(self.words) else len(self.translation)
             return at, at
@@ -253,9 +307,41 @@ class _Places:
             high = low + len(self.translation[low:high].rstrip(MARKS)) or high
         return low, high
 
+    def _of_kept(self, made: _Element, held: Sequence[int]) -> tuple[int, int]:
+        """Where the model wrote just these words; else what it wrote from them; else before the word that looks at
+        them most, so that none is lost."""
+        first, last = made.source
+        words = re.compile(rf"(?<!\w){re.escape(self.sentence[first:last])}(?!\w)")
+        found = [match.span() for match in words.finditer(self.translation)]
+        if found:
+            return max(found, key=lambda span: self._weight(_held(self.others, *span), held))
+        low = high = self._nearest(held)
+        targets = {t for s, t in self.links if s in held}
+        if low not in targets:
+            made.before += " "
+            return self.others[low][0], self.others[low][0]
+        while low - 1 in targets and high - low + 1 < len(held):  # no more words than there were
+            low -= 1
+        while high + 1 in targets and high - low + 1 < len(held):
+            high += 1
+        begins, ends = self.others[low][0], self.others[high][1]
+        if self.sentence[last - 1] not in MARKS:
+            ends = begins + len(self.translation[begins:ends].rstrip(MARKS))
+        if self.sentence[first] not in OPENING:
+            begins = ends - len(self.translation[begins:ends].lstrip(OPENING))
+        return begins, ends
+
     def _nearest(self, held: Sequence[int]) -> int:
         """The target word that looks most at these source words."""
-        return max(range(len(self.looks)), key=lambda t: sum(self.looks[t][s] for s in held), default=0)
+        return max(range(len(self.looks)), key=lambda t: self._weight([t], held), default=0)
+
+    def _weight(self, targets: Sequence[int], held: Sequence[int]) -> float:
+        return sum(self.looks[t][s] for t in targets for s in held)
+
+
+def _held(words: Sequence[tuple[int, int]], first: int, last: int) -> list[int]:
+    """Which words have a character between."""
+    return [i for i, (a, b) in enumerate(words) if a < last and b > first]
 
 
 def _find(elements: Sequence[_Element], places: _Places) -> None:
@@ -275,7 +361,8 @@ def _written(text: str, low: int, high: int, elements: list[_Element]) -> Iterat
             ends = begins + len(text[begins : after.target[0]].rstrip())
         yield escape(text[at:begins], quote=False)
         yield one.before
-        yield from _written(text, begins, ends, one.children)
+        if not one.is_kept:
+            yield from _written(text, begins, ends, one.children)
         yield one.after
         at = ends
     yield escape(text[at:high], quote=False)
