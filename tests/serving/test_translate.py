@@ -81,6 +81,20 @@ def test_a_term_that_cannot_come_is_told(client: TestClient) -> None:
     assert asked(client, "cat", glossary=[term])["glossary"] == {"kept": [], "failed": [term]}
 
 
+def test_a_term_that_made_room_for_another_is_told(german: TestClient) -> None:
+    first, last = {"source": "weather", "target": "Witterung"}, {"source": "Weather", "target": "Klima"}
+    told = asked(german, "The weather was bad.", glossary=[first, last])["glossary"]
+    assert told == {"kept": [last], "failed": [first]}
+    inner, outer = {"source": "car", "target": "Karre"}, {"source": "a new car", "target": "einen Neuwagen"}
+    told = asked(german, "My brother bought a new car.", glossary=[inner, outer])["glossary"]
+    assert told == {"kept": [outer], "failed": [inner]}
+    with_it = {"source": "car", "target": "Neuwagen"}  # comes with the longer one
+    told = asked(german, "My brother bought a new car.", glossary=[with_it, outer])["glossary"]
+    assert told == {"kept": [with_it, outer], "failed": []}
+    number = {"source": "42", "target": "zweiundvierzig"}  # a line without a letter is not translated
+    assert asked(german, "We sleep.\n42", glossary=[number])["glossary"] == {"kept": [], "failed": [number]}
+
+
 def test_where_terms_occur() -> None:
     cat, black_cat, city = (Term(source=s, target="x") for s in ("cat", "black cat", "C++"))
     assert list(occurring([cat, black_cat], "A Black Cat saw a cat, concatenated.")) == [black_cat, cat]

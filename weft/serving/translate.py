@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -83,7 +82,7 @@ async def translate(asked: Asked, service: Served) -> Answer:
         raise WeftError(f"nbest {asked.nbest} needs a beam of {asked.nbest} or more, not {asked.beam}.")
     translator, queue = service.translator, service.queue
     off = translator.existing(asked.off)
-    pieces, wanted, searches = await asyncio.to_thread(_prepared, asked, off, translator)
+    pieces, searches = await asyncio.to_thread(_prepared, asked, off, translator)
     sentences = texts_of(pieces)
     found = await _found(sentences, searches, service)
     aligned = (
@@ -92,30 +91,30 @@ async def translate(asked: Asked, service: Served) -> Answer:
         else []
     )
     as_it_is = Translation(asked.text, 0.0, (), (), (), True)
+    pairs = [*zip(sentences, (some[0].text for some in found)), *((between, between) for _, between in pieces)]
     translations = joined(pieces, found)[: asked.nbest] if found else [as_it_is]
     return Answer(
         translation=translations[0].text,
         translations=[Found.model_validate(one.plain()) for one in translations],
         alignment=pharaoh(_shifted(pieces, found, aligned)) if asked.alignment else None,
-        glossary=_outcome(wanted, [some[0].text for some in found]),
+        glossary=await asyncio.to_thread(_outcome, asked.glossary, pairs),
     )
 
 
 def occurring(glossary: Sequence[Term], text: str) -> Iterator[Term]:
-    """The terms of a glossary where they occur; where two begin at one place, the longer."""
+    """The terms of a glossary where they occur. Of two that share words only one does: the one that begins sooner, else
+    the longer, else the last that was given."""
     terms = {term.source.casefold(): term for term in glossary}
     longest_first = sorted(terms, key=len, reverse=True)
     pattern = "|".join(rf"(?<!\w){re.escape(term)}(?!\w)" for term in longest_first)
     return (terms[match[0]] for match in re.finditer(pattern, text.casefold())) if terms else iter(())
 
 
-def _prepared(
-    asked: Asked, off: tuple[Head, ...], translator: Translator
-) -> tuple[list[Piece], list[list[Term]], list[Search]]:
-    """The text in pieces; for each sentence the terms that occur in it, and how it is searched."""
+def _prepared(asked: Asked, off: tuple[Head, ...], translator: Translator) -> tuple[list[Piece], list[Search]]:
+    """The text in pieces, and how each sentence is searched, by the terms that occur in it."""
     pieces = cut(asked.text, translator)
     wanted = [list(occurring(asked.glossary, sentence)) for sentence in texts_of(pieces)]
-    return pieces, wanted, [_search(asked, terms, off, translator) for terms in wanted]
+    return pieces, [_search(asked, terms, off, translator) for terms in wanted]
 
 
 def _search(asked: Asked, terms: Sequence[Term], off: tuple[Head, ...], translator: Translator) -> Search:
@@ -168,12 +167,21 @@ def _goes_on(before: str, after: str) -> bool:
     return bool(before and after) and not (before[-1].isspace() or after[0].isspace())
 
 
-def _outcome(wanted: Sequence[Sequence[Term]], translations: Sequence[str]) -> Glossary:
-    """Which terms stand in every translation as often as they should."""
+def _outcome(glossary: Sequence[Term], pairs: Sequence[tuple[str, str]]) -> Glossary:
+    """Which terms stand in every translation as often as they should. Those that had to make room for another are asked
+    for too: the target of `car` may have come with that of `my car`."""
+    by_target: dict[str, list[Term]] = {}
+    for term in glossary:
+        by_target.setdefault(term.target.strip(), []).append(term)
+    seen: dict[Term, None] = {}
     failed: dict[Term, None] = {}
-    for terms, text in zip(wanted, translations):
-        for target, count in Counter(term.target.strip() for term in terms).items():
-            if len(re.findall(rf"(?<!\w){re.escape(target)}(?!\w)", text)) < count:
-                failed |= dict.fromkeys(term for term in terms if term.target.strip() == target)
-    asked = dict.fromkeys(term for terms in wanted for term in terms)
-    return Glossary(kept=[term for term in asked if term not in failed], failed=list(failed))
+    for sentence, text in pairs:
+        folded = sentence.casefold()
+        for target, terms in by_target.items():
+            maybe = [term for term in terms if term.source.casefold() in folded]
+            if there := [term for term in maybe if any(occurring([term], sentence))]:
+                wanted = sum(1 for _ in occurring(there, sentence))
+                seen |= dict.fromkeys(there)
+                if len(re.findall(rf"(?<!\w){re.escape(target)}(?!\w)", text)) < wanted:
+                    failed |= dict.fromkeys(there)
+    return Glossary(kept=[term for term in seen if term not in failed], failed=list(failed))
