@@ -146,7 +146,25 @@ def test_whoever_hangs_up_frees_the_place(toy: Translator) -> None:
     assert service.metrics.requests["/api/attention", 499] == 1
 
 
-@pytest.mark.parametrize(("method", "path", "status"), [("GET", "/nothing", 404), ("DELETE", "/translate", 405)])
-def test_every_error_has_one_shape(client: TestClient, method: str, path: str, status: int) -> None:
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/translate", "POST"),
+        ("DELETE", "/api/translate", "POST"),
+        ("POST", "/api/model", "GET"),
+        ("PUT", "/metrics", "GET"),
+        ("POST", "/index.html", "GET, HEAD"),
+    ],
+)
+def test_what_cannot_be_done_at_an_address_is_told(client: TestClient, method: str, path: str, allowed: str) -> None:
     answer = client.request(method, path)
-    assert (answer.status_code, list(answer.json())) == (status, ["error"])
+    assert (answer.status_code, answer.headers["Allow"]) == (405, allowed)
+    assert answer.json() == {"error": f"{method} is not possible here, but {allowed} is."}
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("path", ["/suggest", "/translate/", "/drawing/nothing.js"])
+def test_where_there_is_nothing(client: TestClient, method: str, path: str) -> None:
+    answer = client.request(method, path)
+    sentence = "there is nothing at this address; /openapi.json says what there is."
+    assert (answer.status_code, answer.json()) == (404, {"error": sentence})

@@ -46,7 +46,12 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(AnyHTTPException)
     async def known(request: Request, error: AnyHTTPException) -> JSONResponse:
-        return problem(error.status_code, str(error.detail), error.headers)
+        sentence = str(error.detail)
+        if error.status_code == 404:
+            sentence = "there is nothing at this address; /openapi.json says what there is."
+        elif error.status_code == 405:
+            sentence = f"{request.method} is not possible here, but {(error.headers or {}).get('Allow')} is."
+        return problem(error.status_code, sentence, error.headers)
 
     @app.exception_handler(Full)
     async def full(request: Request, error: Full) -> JSONResponse:

@@ -7,8 +7,9 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
+from starlette.types import Scope
 
 import weft
 from weft.errors import WeftError
@@ -40,9 +41,13 @@ def create_app(translator: Translator, settings: Settings | None = None, languag
         yield
         queue.close()
 
-    # No /docs: FastAPI's loads scripts from another host.
     app = FastAPI(
-        title=f"weft: {service.name}", version=weft.__version__, lifespan=lifespan, docs_url=None, redoc_url=None
+        title=f"weft: {service.name}",
+        version=weft.__version__,
+        lifespan=lifespan,
+        redirect_slashes=False,
+        docs_url=None,  # FastAPI's loads scripts from another host
+        redoc_url=None,
     )
     app.state.service = service
     answers.install(app)
@@ -56,12 +61,20 @@ def create_app(translator: Translator, settings: Settings | None = None, languag
         return PlainTextResponse(service.metrics.text(len(service.queue)), media_type=CONTENT_TYPE)
 
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]
-    app.mount("/drawing", StaticFiles(directory=DRAWING))
-    app.mount("/", StaticFiles(directory=STATIC, html=True))
+    app.mount("/drawing", Page(directory=DRAWING))
+    app.router.default = Page(directory=STATIC, html=True)  # a mount at / would take what a route has no method for
     app.add_middleware(Guard, service=service, routes=frozenset(app.openapi()["paths"]))
     if settings.cors:
         app.add_middleware(CORSMiddleware, allow_origins=settings.cors, allow_methods=["*"], allow_headers=["*"])
     return app
+
+
+class Page(StaticFiles):
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """Where there is no such file it is not there, whatever was to be done with it."""
+        if scope["method"] not in ("GET", "HEAD"):
+            await super().get_response(path, {**scope, "method": "GET"})
+        return await super().get_response(path, scope)
 
 
 def _described(app: FastAPI) -> dict[str, Any]:
