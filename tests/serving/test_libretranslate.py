@@ -178,6 +178,19 @@ def test_what_is_refused_is_told(client: TestClient) -> None:
     assert "alternatives should be" in refused(client, alternatives=1000)
     assert "20,001 characters are too many" in refused(client, q="x" * 20_001)
     assert "201 texts are too many" in refused(client, q=["x"] * 201)
+    assert client.post("/detect", data={"q": ""}).json() == {"error": "q is empty."}
+
+
+@pytest.mark.parametrize("path", ["/translate", "/detect", "/api/translate", "/api/attention"])
+@pytest.mark.parametrize("kind", [None, "application/x-www-form-urlencoded", "text/plain"])
+def test_json_that_is_not_said_to_be_json(client: TestClient, path: str, kind: str | None) -> None:
+    """As `curl -d` sends it."""
+    body = b' {"q": "a", "text": "a", "source": "en", "target": "de"}'
+    answer = client.post(path, content=body, headers={"content-type": kind} if kind else {})
+    assert answer.status_code == 400
+    assert answer.json() == {
+        "error": "the body looks like JSON: that is said with the header Content-Type: application/json."
+    }
 
 
 @pytest.mark.parametrize("body", ['{"q": "a"', "[1]", "", '{"q": "\\ud800", "source": "en", "target": "de"}', "\xff"])

@@ -125,6 +125,11 @@ def test_what_is_refused_is_told(client: TestClient) -> None:
     assert refused(client, text="red", glossary=[{"source": "a", "target": "b", "x": 1}]) == (
         "there is no field 'glossary[0].x'."
     )
+    assert refused(client, text="red", glossary=[{"source": "a", "target": " "}]) == "glossary[0].target is empty."
+    assert refused(client, text="red", glossary=[{"source": "a" * 201, "target": "b"}]) == (
+        "glossary[0].source should have at most 200 characters."
+    )
+    assert refused(client, text="red", glossary=[3]) == "glossary[0] should be an object in JSON."
     assert refused(client, text="red", nbest=6) == "nbest 6 needs a beam of 6 or more, not 5."
     assert "beam should be" in refused(client, text="red", beam=0)
     assert "20,001 characters are too many" in refused(client, text="x" * 20_001)

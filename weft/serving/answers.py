@@ -1,5 +1,6 @@
 """What is answered when there is nothing good to answer: always {"error": a sentence}, never a path or a traceback."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from weft.errors import WeftError, unknown
 from weft.serving.queue import Full
 
+UNSAID = "the body looks like JSON: that is said with the header Content-Type: application/json."
 TOLD = 20  # mistakes of one request; a body can hold a hundred thousand
 
 
@@ -42,7 +44,8 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        return problem(400, told(error.errors(), _fields(request)))
+        is_unsaid = isinstance(error.body, bytes) and looks_like_json(error.body)
+        return problem(400, UNSAID if is_unsaid else told(error.errors(), _fields(request)))
 
     @app.exception_handler(AnyHTTPException)
     async def known(request: Request, error: AnyHTTPException) -> JSONResponse:
@@ -67,6 +70,11 @@ def problem(status: int, sentence: str, headers: Any = None) -> JSONResponse:
     return JSONResponse({"error": sentence}, status, headers)
 
 
+def looks_like_json(body: bytes) -> bool:
+    """Which neither a form nor a field of one does."""
+    return body.lstrip()[:1] in (b"{", b"[")
+
+
 def told(errors: Sequence[Any], fields: Sequence[str] = ()) -> str:
     """What pydantic found, as sentences: the first of it at once, and nothing of what was sent."""
     return " ".join(dict.fromkeys(_sentence(error, fields) for error in errors[:TOLD]))
@@ -87,5 +95,9 @@ def _sentence(error: Any, fields: Sequence[str]) -> str:
         return f"the body is not JSON: {error['ctx']['error']}."
     if error["type"] == "missing":
         return f"{name or 'the body'} is missing."
-    said = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    if error["type"] in ("string_too_short", "string_pattern_mismatch"):  # no text need be more than something
+        return f"{name} is empty."
+    if error["type"] in ("model_type", "model_attributes_type"):
+        return f"{name or 'the body'} should be an object in JSON."
+    said = re.sub("^(Value error,|Input|String|List) ", "", error["msg"])
     return f"{name or 'the body'} {said}."

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, PlainValidator, TypeAdapter, ValidationEr
 from weft.decoding import best_first
 from weft.errors import WeftError, unknown
 from weft.serving import keys
-from weft.serving.answers import REFUSALS, refused, told
+from weft.serving.answers import REFUSALS, UNSAID, looks_like_json, refused, told
 from weft.serving.detection import in_source_language
 from weft.serving.documents import Document, Html, Text, translated
 from weft.serving.keys import Bearer
@@ -74,6 +74,8 @@ async def fields(request: Request) -> dict[str, Any]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json" or kind.endswith("+json"):
         return _object(await request.body())
+    if looks_like_json(await request.body()):
+        raise refused(UNSAID)
     try:
         form = await request.form()
     except UnicodeError:  # a form may name any encoding that Python knows
