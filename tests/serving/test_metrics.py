@@ -23,6 +23,7 @@ def test_every_line_is_a_comment_or_a_sample() -> None:
     assert "weft_tokens_per_second 0.000" in metrics.text(0)
     metrics.answered("/translate", 200, 0.3)
     metrics.answered("/translate", 200, 0.02)
+    metrics.answered("/health", 200, 0.001)
     metrics.computed(texts=3, tokens=30, seconds=0.5)
     text = metrics.text(waiting=7)
     assert text.endswith("\n")
@@ -30,7 +31,10 @@ def test_every_line_is_a_comment_or_a_sample() -> None:
         assert re.fullmatch(r'# (HELP|TYPE) \w+ .+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [\d.]+', line), line
     for sample in (
         'weft_requests_total{route="/translate",status="200"} 2',
-        'weft_request_seconds_bucket{le="0.025"} 1',
+        'weft_request_seconds_bucket{route="/translate",le="0.025"} 1',
+        'weft_request_seconds_bucket{route="/translate",le="+Inf"} 2',
+        'weft_request_seconds_sum{route="/translate"} 0.320000',
+        'weft_request_seconds_count{route="/health"} 1',
         "weft_queue_requests 7",
         'weft_batch_texts_bucket{le="4"} 1',
         "weft_tokens_total 30",

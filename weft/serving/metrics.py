@@ -23,12 +23,13 @@ class Histogram:
         self.total += value
         self.number += 1
 
-    def lines(self, name: str) -> Iterator[str]:
+    def lines(self, name: str, label: str = "") -> Iterator[str]:
+        comma, alone = f"{label}," if label else "", f"{{{label}}}" if label else ""
         for bound, count in zip(self.bounds, self.counts):
-            yield f'{name}_bucket{{le="{bound:g}"}} {count}'
-        yield f'{name}_bucket{{le="+Inf"}} {self.number}'
-        yield f"{name}_sum {self.total:.6f}"
-        yield f"{name}_count {self.number}"
+            yield f'{name}_bucket{{{comma}le="{bound:g}"}} {count}'
+        yield f'{name}_bucket{{{comma}le="+Inf"}} {self.number}'
+        yield f"{name}_sum{alone} {self.total:.6f}"
+        yield f"{name}_count{alone} {self.number}"
 
 
 class Metrics:
@@ -36,14 +37,14 @@ class Metrics:
 
     def __init__(self) -> None:
         self.requests: Counter[tuple[str, int]] = Counter()  # by route and status
-        self.latency = Histogram(SECONDS)
+        self.latency: dict[str, Histogram] = {}  # by route: the page's files would hide how long a translation takes
         self.batches = Histogram(TEXTS)
         self.tokens = 0
         self.seconds = 0.0
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         self.requests[route, status] += 1
-        self.latency.add(seconds)
+        self.latency.setdefault(route, Histogram(SECONDS)).add(seconds)
 
     def computed(self, texts: int, tokens: int, seconds: float) -> None:
         self.batches.add(texts)
@@ -58,7 +59,8 @@ class Metrics:
         for (route, status), count in sorted(self.requests.items()):
             yield f'weft_requests_total{{route="{route}",status="{status}"}} {count}'
         yield from _head("weft_request_seconds", "histogram", "From a request's first byte to its answer's last.")
-        yield from self.latency.lines("weft_request_seconds")
+        for route, latency in sorted(self.latency.items()):
+            yield from latency.lines("weft_request_seconds", f'route="{route}"')
         yield from _head("weft_queue_requests", "gauge", "Requests that wait or are being computed.")
         yield f"weft_queue_requests {waiting}"
         yield from _head("weft_batch_texts", "histogram", "Texts that were decoded together.")
