@@ -1,5 +1,6 @@
 """The application: the routes, the page, and the guard before them."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,6 +24,7 @@ from weft.translator import Translator
 from weft.viewing.page import DRAWING
 
 STATIC = Path(__file__).parent / "static"
+EXAMPLES = Path(__file__).parent / "examples.json"  # an answer of each route
 
 
 def create_app(translator: Translator, settings: Settings | None = None, languages: Languages | None = None) -> FastAPI:
@@ -78,9 +80,13 @@ class Page(StaticFiles):
 
 
 def _described(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI document. What is invalid is answered with 400 and a sentence here, never with FastAPI's 422."""
+    """The OpenAPI document, with an example of each answer. What is invalid is answered with 400 and a sentence here,
+    never with FastAPI's 422."""
     described = FastAPI.openapi(app)
-    for methods in described["paths"].values():
+    examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
+    for path, methods in described["paths"].items():
         for operation in methods.values():
             operation["responses"].pop("422", None)
+            if path in examples:
+                operation["responses"]["200"]["content"]["application/json"]["example"] = examples[path]
     return described

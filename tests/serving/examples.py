@@ -1,0 +1,60 @@
+"""Writes the answers that the OpenAPI document shows: what the shipped model says, long lists and texts cut short.
+
+python -m tests.serving.examples
+"""
+
+import json
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from weft.serving.app import EXAMPLES, create_app
+from weft.translator import load
+
+CAT = {"text": "The cat sleeps."}
+ASKED: dict[str, dict[str, Any] | None] = {  # None: nothing is sent
+    "/translate": {"q": "How are you?", "source": "auto", "target": "de", "alternatives": 1},
+    "/detect": {"q": "How are you?"},
+    "/languages": None,
+    "/frontend/settings": None,
+    "/api/translate": {
+        "text": "The weather was bad. We stayed at home.",
+        "nbest": 2,
+        "alignment": True,
+        "glossary": [{"source": "weather", "target": "Witterung"}],
+    },
+    "/api/attention": CAT,
+    "/api/overview": CAT,
+    "/api/head": CAT,
+    "/api/off": {**CAT, "off": [{"kind": "cross", "layer": 2, "head": 1}]},
+    "/api/importance": CAT,
+    "/api/search": {**CAT, "beam": 3},
+    "/api/masks": CAT,
+    "/api/sentences": {"text": "One. Two."},
+    "/api/model": None,
+    "/api/positions": None,
+}
+
+
+def answers(client: TestClient) -> dict[str, Any]:
+    found = {}
+    for path, asked in ASKED.items():
+        answer = client.get(path) if asked is None else client.post(path, json=asked)
+        assert answer.status_code == 200, answer.text
+        found[path] = short(answer.json())
+    return found
+
+
+def short(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: short(one) for key, one in value.items()}
+    if isinstance(value, list):
+        is_deep = any(isinstance(one, list | dict) for one in value)
+        return [short(one) for one in value[: 2 if is_deep else 12]]
+    return f"{value[:60]}…" if isinstance(value, str) and len(value) > 60 else value
+
+
+if __name__ == "__main__":
+    with TestClient(create_app(load("en-de"))) as client:
+        lines = [f"{json.dumps(path)}: {json.dumps(one, ensure_ascii=False)}" for path, one in answers(client).items()]
+    EXAMPLES.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
