@@ -16,7 +16,7 @@ from html.parser import HTMLParser
 from weft.text.sentences import split_sentences
 from weft.viewing.alignment import links
 
-INLINE = {"a", "abbr", "b", "bdi", "bdo", "button", "cite", "data", "del", "dfn", "em", "font", "i", "img", "ins"}
+INLINE = {"a", "abbr", "b", "bdi", "bdo", "cite", "data", "del", "dfn", "em", "font", "i", "img", "ins"}
 INLINE |= {"label", "mark", "q", "s", "small", "span", "strong", "sub", "sup", "time", "u", "wbr"}
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 VERBATIM = {"pre", "textarea"}  # elsewhere any white space counts as one space
