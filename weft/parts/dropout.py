@@ -1,7 +1,7 @@
 """Dropout (Srivastava et al. 2014): each feature is zeroed with probability p while training, the rest scaled by
 1/(1 - p), so that the expectation is unchanged; the identity afterwards.
 
-The same thing as `torch.nn.Dropout`, about five times as fast on a CPU: a random 64-bit number decides four features
+The same thing as `torch.nn.Dropout`, several times as fast on a CPU: a random 64-bit number decides four features
 instead of one.
 """
 
