@@ -2,9 +2,13 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
+from matplotlib.font_manager import FontEntry
 from PIL import Image
 
+from weft.viewing import fonts
 from weft.viewing.curves import draw_curves
 from weft.viewing.pictures import draw_alignment, label
 
@@ -41,3 +45,13 @@ def test_curves_are_drawn_from_a_metrics_file(tmp_path: Path) -> None:
     draw_curves(tmp_path / "metrics.jsonl", tmp_path / "curves.png")
     with Image.open(tmp_path / "curves.png") as picture:
         assert picture.width > picture.height
+
+
+def test_other_fonts_are_taken_where_the_usual_one_lacks_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three fonts: the usual one, one with boxes for everything, one that has what is missing."""
+    has = {"usual": "abc", "boxes": "abc猫犬", "cjk": "猫"}
+    entries = [FontEntry(fname="boxes", name="Last Resort High-Efficiency"), FontEntry(fname="cjk", name="CJK")]
+    monkeypatch.setattr(fonts, "get_font", lambda file: SimpleNamespace(get_charmap=lambda: set(map(ord, has[file]))))
+    monkeypatch.setattr(fonts, "fontManager", SimpleNamespace(ttflist=entries, findfont=lambda _: "usual"))
+    assert fonts.fonts_for("a b") == (["DejaVu Sans"], "")
+    assert fonts.fonts_for("a 猫犬 b犬") == (["DejaVu Sans", "CJK"], "犬")

@@ -1,6 +1,7 @@
 """weft attend MODEL "sentence" --png FILE | --grid FILE | --html FILE | --json FILE"""
 
 from pathlib import Path
+from sys import stderr
 from typing import Annotated
 
 import typer
@@ -47,6 +48,11 @@ def attend(
         seen.save_html(html, kind=kind, layer=layer)
     if json:
         seen.save_json(json, kind=kind, layer=layer, head=head)
+    if png or grid:
+        from weft.viewing.fonts import fonts_for
+
+        if missing := fonts_for(seen.characters)[1]:
+            print(f"No font of this machine has {' '.join(missing)}: drawn as boxes. Install one that has.", file=stderr)
     print(one_line(seen.translation))
     queries, keys = seen.tokens(kind)
     for file in filter(None, (png, grid, html, json)):

@@ -101,6 +101,11 @@ class Attention:
         """The mean log-probability of a target token."""
         return sum(self.log_probs) / len(self.log_probs)
 
+    @property
+    def characters(self) -> str:
+        """Whatever a picture of it may have to write."""
+        return "".join((self.model, self.text, self.translation, *self.source, *self.target))
+
     def tokens(self, kind: str) -> tuple[list[str], list[str]]:
         """Those that look and those that are looked at. The decoder looks at what it has read: a start, then all but
         the last token it writes."""
@@ -169,21 +174,25 @@ class Attention:
         self, file: Path | str, layer: int | None = None, head: int | None = None, kind: str = "cross"
     ) -> None:
         """One map as a picture: queries down the side, keys along the top."""
+        from weft.viewing.fonts import with_fonts_for
         from weft.viewing.pictures import draw_alignment
 
         queries, keys = self.tokens(kind)
         which = f"layer {layer}" if layer else "all layers"
         which += f", head {head}" if head else ", mean of heads"
         caption = f"{self.model}: {NAMES[kind]}, {which}"
-        draw_alignment(self.of(kind, layer, head).tolist(), keys, queries, self._title(kind), caption, Path(file))
+        with with_fonts_for(self.characters):
+            draw_alignment(self.of(kind, layer, head).tolist(), keys, queries, self._title(kind), caption, Path(file))
 
     def save_grid(self, file: Path | str, layer: int | None = None, kind: str = "cross") -> None:
         """Every head as a small map: a row for each layer, a column for each head."""
+        from weft.viewing.fonts import with_fonts_for
         from weft.viewing.pictures import draw_grid
 
         caption = f"{self.model}: {NAMES[kind]}"
         maps = self.each(kind, layer).tolist()
-        draw_grid(maps, layer or 1, *self.tokens(kind), self._title(kind), caption, Path(file))
+        with with_fonts_for(self.characters):
+            draw_grid(maps, layer or 1, *self.tokens(kind), self._title(kind), caption, Path(file))
 
     def save_html(self, file: Path | str, kind: str = "cross", layer: int | None = None) -> None:
         """One file that works from disk: lines and matrix, every layer and head."""
