@@ -52,7 +52,7 @@ def attend(
         from weft.viewing.fonts import fonts_for
 
         if missing := fonts_for(seen.characters)[1]:
-            print(f"No font of this machine has {' '.join(missing)}: drawn as boxes. Install one that has.", file=stderr)
+            print(f"No font of this machine has {' '.join(missing)}: drawn as boxes.", file=stderr)
     print(one_line(seen.translation))
     queries, keys = seen.tokens(kind)
     for file in filter(None, (png, grid, html, json)):
