@@ -1,14 +1,12 @@
 """The training loop. What happens beside it (progress on the screen, metrics in files) is a list of observers."""
 
 import math
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import NoReturn, Protocol
 
 import torch
 from torch import Tensor
@@ -23,6 +21,7 @@ from weft.text.batches import Batches
 from weft.training import checkpoint
 from weft.training.checkpoint import Progress
 from weft.training.observers import metrics_rows
+from weft.training.signals import as_ctrl_c, held_back
 from weft.training.united import fill, gathered, whole
 from weft.training.workers import ALONE, Workers
 
@@ -330,41 +329,3 @@ class Trainer:
                 f"average_of={self.options.average_of}, but the model is the mean of {len(whole)}: no others are left"
             )
         return checkpoint.average(sorted(whole))
-
-
-@contextmanager
-def held_back() -> Iterator[list[int]]:
-    """Ctrl-C and a request to end wait for the end of this block; which of them came is in the list.
-
-    What someone else takes care of, or ignores, is left to them.
-    """
-    asked: list[int] = []
-    ctrl_c = signal.default_int_handler
-    usual: dict[int, tuple[Any, ...]] = {signal.SIGINT: (ctrl_c,), signal.SIGTERM: (ctrl_c, signal.SIG_DFL)}
-    now = {number: signal.getsignal(number) for number in usual}
-    held = {number: handler for number, handler in now.items() if _is_main_thread() and handler in usual[number]}
-    for number in held:
-        signal.signal(number, lambda number, _: asked.append(number))
-    try:
-        yield asked
-    finally:
-        for number, handler in held.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def as_ctrl_c() -> Iterator[list[int]]:
-    """A request to end is a KeyboardInterrupt in this block, unless someone else takes care of it. Nothing is held."""
-    is_ours = _is_main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-    if is_ours:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield []
-    finally:
-        if is_ours:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-def _is_main_thread() -> bool:
-    """Only there can signals be heard."""
-    return threading.current_thread() is threading.main_thread()
