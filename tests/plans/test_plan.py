@@ -288,3 +288,8 @@ def test_numbers_out_of_range_are_in_the_same_report() -> None:
         "encoder.dropout, decoder.dropout",
         "training.steps",
     ]
+
+
+def test_a_number_that_could_not_be_read_again_is_no_whole_one() -> None:
+    with pytest.raises(WeftError, match=r"steps: int is wanted, not 1e\+19"):
+        PLAN.with_settings(["steps=1e19"])

@@ -17,7 +17,7 @@ import yaml
 from weft.disk import write_text
 from weft.errors import WeftError, unknown
 from weft.models.sequence_to_sequence import SequenceToSequence
-from weft.plans.notation import read_yaml, write_yaml
+from weft.plans.notation import LARGEST, read_yaml, write_yaml
 from weft.plans.part import Part
 
 Slot = Part | tuple[Part, ...]  # several parts are dealt to the layers in turn
@@ -218,7 +218,7 @@ def _read(old: Any, value: Any, key: str) -> Any:
             value = float(value)
     if isinstance(old, float) and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
-    if isinstance(old, int) and isinstance(value, float) and value.is_integer():
+    if isinstance(old, int) and isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST:
         value = int(value)
     if type(value) is not type(old):
         raise WeftError(f"{key}: {type(old).__name__} is wanted, not {value!r}.")
