@@ -15,14 +15,15 @@ const VIEWS = {
 const OF_ATTENTION = ["attention", "head", "off"];
 const USED = { // what the address of a view says
   translate: ["text"],
-  attention: ["text", "target", "kind", "layer", "mode", "heads", "mean"],
-  head: ["text", "target", "kind", "layer", "head", "token"],
-  search: ["text", "beam", "alpha"],
-  off: ["text", "target", "off"],
-  model: ["text"],
+  attention: ["text", "sentence", "target", "kind", "layer", "mode", "heads", "mean"],
+  head: ["text", "sentence", "target", "kind", "layer", "head", "token"],
+  search: ["text", "sentence", "beam", "alpha"],
+  off: ["text", "sentence", "target", "off"],
+  model: ["text", "sentence"],
 };
 const FIRST = {
   text: "The animal didn't cross the street because it was too tired.",
+  sentence: 1, // of the text; Translate shows all of them
   target: "",
   kind: "cross",
   layer: null,
@@ -34,7 +35,6 @@ const FIRST = {
   off: [],
   beam: 5,
   alpha: 1,
-  passage: null, // {text, sentences} of Translate that the text is one sentence of; never in an address
 };
 
 const from = (least) => (value) => Number.isInteger(value) && value >= least;
@@ -42,6 +42,7 @@ const oneOf = (...values) => (value) => values.includes(value);
 const listOf = (of) => (value) => Array.isArray(value) && value.every(of);
 const ALLOWED = { // what an address may say, besides what stands there at first
   text: () => true,
+  sentence: from(1),
   target: () => true,
   kind: oneOf(...Object.keys(KINDS)),
   layer: from(1),
@@ -53,7 +54,6 @@ const ALLOWED = { // what an address may say, besides what stands there at first
   off: listOf((one) => ALLOWED.kind(one?.kind) && from(1)(one.layer) && from(1)(one.head)),
   beam: from(1),
   alpha: (value) => typeof value === "number" && value >= 0 && value <= 2,
-  passage: () => false,
 };
 
 export const app = { state: { ...FIRST }, model: null, post, get, save };

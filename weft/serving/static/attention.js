@@ -14,7 +14,7 @@ export function open(root, app) {
   async function look(path, which) {
     const mine = ++turn;
     try {
-      const seen = await app.post(path, { ...bar.asked(), ...which });
+      const seen = await app.post(path, { ...(await bar.asked()), ...which });
       if (mine === turn) bar.own(seen.translation);
       return seen;
     } catch (error) {

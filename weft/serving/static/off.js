@@ -1,6 +1,6 @@
 // Switch heads off, and see what becomes of the translation.
 
-import { h, headColour } from "weft/dom.js";
+import { fixed, h, headColour } from "weft/dom.js";
 import { kindsOf } from "weft/panel.js";
 import { differing } from "./differing.js";
 import { sentenceBar } from "./sentence.js";
@@ -44,7 +44,7 @@ export function open(root, app) {
       return h("section", { class: "board" }, h("h2", {}, name),
         h("div", { class: "switches", style: `grid-template-columns: auto repeat(${heads}, 1fr)` },
           ...all(layers).flatMap((layer) => [
-            h("button", { class: "row-name", type: "button", title: "The whole layer", onclick: () => switched(all(heads).map((head) => one(layer, head))) }, `layer ${layer}`),
+            h("button", { class: "row-name", type: "button", title: "The whole layer", "aria-label": `${name} layer ${layer}`, onclick: () => switched(all(heads).map((head) => one(layer, head))) }, `layer ${layer}`),
             ...all(heads).map((head) => {
               const off = state.off.some((other) => is(other, one(layer, head)));
               const fall = falls?.[kind][layer - 1][head - 1];
@@ -69,7 +69,7 @@ export function open(root, app) {
     const mine = ++turn;
     const waiting = setTimeout(() => result.classList.add("loading"), 150);
     try {
-      const { whole, without, after } = await app.post("api/off", { ...bar.asked(), off: state.off });
+      const { whole, without, after } = await app.post("api/off", { ...(await bar.asked()), off: state.off });
       if (mine !== turn) return;
       bar.own(whole.translation);
       const many = state.off.length;
@@ -91,9 +91,9 @@ export function open(root, app) {
   function line(name, text, score, change, more = "") {
     return h("div", { class: `line ${more}` },
       h("span", { class: "what" }, name),
-      h("span", { class: "text" }, ...text),
-      h("span", { class: "score number", title: "mean log-probability of a token" }, score === null ? "" : minus(score.toFixed(4)),
-        change === null ? "" : h("i", { class: change < -0.0005 ? "worse" : "" }, ` ${change > 0 ? "+" : ""}${minus(change.toFixed(4))}`)));
+      h("span", { class: "text", dir: "auto" }, ...text),
+      h("span", { class: "score number", title: "mean log-probability of a token" }, score === null ? "" : fixed(score, 4),
+        change === null ? "" : h("i", { class: change < -0.0005 ? "worse" : "" }, ` ${change > 0 ? "+" : ""}${fixed(change, 4)}`)));
   }
 
   async function weigh() {
@@ -102,7 +102,7 @@ export function open(root, app) {
     measure.disabled = true;
     told.textContent = "Switching off one after the other …";
     try {
-      ({ falls } = await app.post("api/importance", bar.asked(), signal));
+      ({ falls } = await app.post("api/importance", await bar.asked(), signal));
       told.textContent = "The darker, the more the translation loses without that head alone.";
       measure.disabled = false;
       drawBoards();
@@ -125,8 +125,4 @@ export function open(root, app) {
   addEventListener("theme", drawBoards);
   show();
   return () => { turn++; bar.close(); weighing.abort(); removeEventListener("theme", drawBoards); };
-}
-
-function minus(text) {
-  return text.replace("-", "−");
 }

@@ -1,8 +1,9 @@
 // The beam as a tree that grows step by step: what was kept, what was pruned, and why the winner won.
 
-import { h, label, menu } from "weft/dom.js";
+import { fixed, h, label, menu } from "weft/dom.js";
 import { sentenceBar } from "./sentence.js";
 
+const WIDTHS = [1, 2, 3, 4, 5, 6, 8, 10]; // of the beam
 const ROW = 27; // pixels
 const GAP = 34; // between two steps
 const SVG = "http://www.w3.org/2000/svg";
@@ -38,17 +39,19 @@ export function open(root, app) {
   const count = h("span", { class: "number" });
   const alpha = h("input", { type: "range", min: 0, max: 2, step: 0.1, value: state.alpha, "aria-label": "length penalty α",
     oninput: () => { app.save({ alpha: Number(alpha.value) }); finish(); grow(); } });
+  state.alpha = Number(alpha.value); // where the slider can stand
   const alphaText = h("span", { class: "number" });
+  const widths = [...new Set([...WIDTHS, state.beam])].sort((a, b) => a - b); // an address may say another one
   controls.append(
     h("label", { class: "control" }, h("span", {}, "Beam"),
-      menu("beam", [1, 2, 3, 4, 5, 6, 8, 10].map((n) => [n, n]), state.beam, (beam) => { app.save({ beam: Number(beam) }); load(); })),
+      menu("beam", widths.map((n) => [n, n]), state.beam, (beam) => { app.save({ beam: Number(beam) }); load(); })),
     h("div", { class: "control" }, play, slider, count),
     h("label", { class: "control" }, h("span", {}, "Length penalty α"), alpha, alphaText));
 
   async function load() {
     const mine = ++turn;
     try {
-      const found = await app.post("api/search", { text: bar.asked().text, beam: state.beam });
+      const found = await app.post("api/search", { text: (await bar.asked()).text, beam: state.beam });
       if (mine !== turn) return;
       bar.own("");
       plant(found);
@@ -152,7 +155,7 @@ export function open(root, app) {
       return;
     }
     const written = path(one.id).map(({ token }) => token).join("").replaceAll("·", " ").replace("∎", " (end)").trim();
-    told.replaceChildren(h("b", {}, written), `  P(token) ${percent(one.log_prob)},  log P so far ${minus(one.total.toFixed(3))},  ${FATES[one.fate]}`);
+    told.replaceChildren(h("b", {}, written), `  P(token) ${percent(one.log_prob)},  log P so far ${fixed(one.total, 3)},  ${FATES[one.fate]}`);
   }
 
   function finish() {
@@ -160,11 +163,11 @@ export function open(root, app) {
     const found = ranked();
     const [first, second] = found;
     const likeliest = [...found].sort((a, b) => b.log_prob - a.log_prob)[0];
-    const why = [h("b", {}, first.text), ` wins with ${minus(first.log_prob.toFixed(3))} ÷ ${first.length}`,
-      h("sup", {}, state.alpha.toFixed(1)), ` = ${minus(first.score.toFixed(4))}`];
-    if (second) why.push(`, before ${minus(second.score.toFixed(4))} of the second.`);
+    const why = [h("b", {}, first.text), ` wins with ${fixed(first.log_prob, 3)} ÷ ${first.length}`,
+      h("sup", {}, state.alpha.toFixed(1)), ` = ${fixed(first.score, 4)}`];
+    if (second) why.push(`, before ${fixed(second.score, 4)} of the second.`);
     if (likeliest.id !== first.id) {
-      why.push(` By log P alone “${likeliest.text}” would have won: ${minus(likeliest.log_prob.toFixed(3))} in ${likeliest.length} tokens. The length penalty turned it round.`);
+      why.push(` By log P alone “${likeliest.text}” would have won: ${fixed(likeliest.log_prob, 3)} in ${likeliest.length} tokens. The length penalty turned it round.`);
     }
     end.replaceChildren(
       h("h2", {}, "What ended, and why the winner won"),
@@ -172,11 +175,11 @@ export function open(root, app) {
       h("div", { class: "table-place" }, h("table", {},
         h("thead", {}, h("tr", {}, ...["translation", "log P", "length", h("span", {}, "length", h("sup", {}, "α")), "score"].map((name) => h("th", { scope: "col" }, name)))),
         h("tbody", {}, ...found.map((one, i) => h("tr", { class: i === 0 ? "winning" : "" },
-          h("td", {}, one.text, one.finished ? "" : h("span", { class: "soft" }, " … cut")),
-          h("td", { class: "number" }, minus(one.log_prob.toFixed(3))),
+          h("td", { dir: "auto" }, one.text, one.finished ? "" : h("span", { class: "soft" }, " … cut")),
+          h("td", { class: "number" }, fixed(one.log_prob, 3)),
           h("td", { class: "number" }, String(one.length)),
           h("td", { class: "number" }, (one.length ** state.alpha).toFixed(2)),
-          h("td", { class: "number" }, minus(one.score.toFixed(4)))))))));
+          h("td", { class: "number" }, fixed(one.score, 4))))))));
   }
 
   forest.addEventListener("keydown", (event) => {
@@ -200,8 +203,4 @@ export function open(root, app) {
 function percent(logProb) {
   const chance = Math.exp(logProb) * 100;
   return chance >= 10 ? `${chance.toFixed(0)}%` : chance >= 0.1 ? `${chance.toFixed(1)}%` : "<0.1%";
-}
-
-function minus(text) {
-  return text.replace("-", "−");
 }

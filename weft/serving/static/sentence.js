@@ -1,6 +1,6 @@
 // The sentence that is looked at, and the translation: the model's own, or a given one. Examples are one click away.
 
-import { h, redrawn } from "weft/dom.js";
+import { h, menu, redrawn } from "weft/dom.js";
 
 const EXAMPLES = [
   ["… too tired", "The animal didn't cross the street because it was too tired."],
@@ -12,6 +12,15 @@ const EXAMPLES = [
 ];
 const PAUSE = 350; // milliseconds without a key before the service is asked
 
+/** The sentence of the text that is looked at, its number, and of how many. */
+export async function lookedAt({ post, state: { text, sentence } }) {
+  const cut = text.trim() ? await post("api/sentences", { text }) : [];
+  const all = cut.map((one) => one.text).filter((one) => one.trim());
+  if (!all.length) throw new Error("The sentence is empty: there is nothing to look at.");
+  const number = Math.min(sentence, all.length);
+  return { text: all[number - 1], number, of: all.length };
+}
+
 /**
  * `changed` is called when there is a new sentence. `asked` is what the service is asked for, `own` shows the model's
  * translation where none is given, and `fail` says why there is none: the view then clears what it shows.
@@ -21,13 +30,13 @@ export function sentenceBar(app, changed, { target = true } = {}) {
   const trouble = h("p", { class: "trouble", role: "alert" });
   const text = field("Sentence", "text", app.languages[0]);
   const given = field("Translation", "target", app.languages[1]);
-  const origin = h("p", { class: "origin" });
+  const origin = h("div", { class: "origin control" });
+  text.input.placeholder = "Type or paste a text";
   let timer;
-  placed();
 
   function field(name, key, language) {
     const input = h("textarea", {
-      rows: 1, "aria-label": name, spellcheck: "false", autocomplete: "off",
+      rows: 1, dir: "auto", "aria-label": name, spellcheck: "false", autocomplete: "off",
       oninput: () => { grow(); clearTimeout(timer); timer = setTimeout(() => set({ [key]: input.value }), PAUSE); },
       onkeydown: (event) => {
         if (event.key !== "Enter") return;
@@ -43,15 +52,19 @@ export function sentenceBar(app, changed, { target = true } = {}) {
 
   function set(change) {
     app.save({ ...change, token: 0 });
-    placed();
+    if ("target" in change) given.input.value = state.target;
     changed();
   }
 
-  /** Which sentence of a longer text it is. */
-  function placed() {
-    const all = state.passage?.sentences ?? [];
-    const at = all.indexOf(state.text);
-    origin.textContent = at < 0 ? "" : `Sentence ${at + 1} of the ${all.length} in Translate`;
+  /** Of several sentences, which one is looked at, and a menu of the others. */
+  function place({ text: sentence, number, of }) {
+    if (number !== state.sentence) app.save({ sentence: number });
+    const focused = origin.contains(document.activeElement);
+    const numbers = Array.from({ length: of }, (_, i) => [i + 1, i + 1]);
+    origin.replaceChildren(...(of === 1 ? [] : [h("span", {}, "Sentence"),
+      menu("number of the sentence", numbers, number, (next) => set({ sentence: Number(next), target: "" })),
+      h("span", {}, `of ${of}`), h("q", { dir: "auto" }, sentence)]));
+    if (focused) origin.querySelector("select")?.focus();
   }
 
   /** The translation that stands where none is given, or what is wrong with the sentence. */
@@ -67,20 +80,23 @@ export function sentenceBar(app, changed, { target = true } = {}) {
       type: "button", title: sentence,
       onclick: () => {
         text.input.value = sentence;
-        given.input.value = "";
         text.grow();
-        given.grow();
-        set({ text: sentence, target: "" });
+        set({ text: sentence, sentence: 1, target: "" });
       },
     }, name)));
 
   return {
-    element: h("div", { class: "bar" }, text.row, target ? given.row : null, origin, examples, trouble),
+    element: h("div", { class: "bar" }, text.row, origin, target ? given.row : null, examples, trouble),
     own: (translation) => tell(translation, ""),
     fail: (error) => tell("", error.message),
-    asked() {
-      if (!state.text.trim()) throw new Error("The sentence is empty: there is nothing to look at.");
-      return { text: state.text, target: target && state.target.trim() ? state.target : null };
+    async asked() {
+      const { text: whole } = state;
+      const seen = await lookedAt(app).catch((error) => {
+        origin.replaceChildren();
+        throw error;
+      });
+      if (whole === state.text) place(seen);
+      return { text: seen.text, target: target && state.target.trim() ? state.target : null };
     },
     close() {
       clearTimeout(timer);
@@ -95,6 +111,6 @@ function grown(input) {
   const { value } = input;
   if (!value) input.value = input.placeholder;
   input.style.height = "auto";
-  input.style.height = `${input.scrollHeight}px`;
+  input.style.height = `${input.scrollHeight + input.offsetHeight - input.clientHeight}px`; // and its border
   if (!value) input.value = "";
 }

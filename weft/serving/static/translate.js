@@ -1,15 +1,15 @@
 // Two panes, as you type. Pointing at a word of the translation lights up the words it was made from.
 
-import { h, redrawn } from "weft/dom.js";
+import { fixed, h, redrawn } from "weft/dom.js";
 import { differing } from "./differing.js";
 
 const PAUSE = 220; // milliseconds without a key before the service is asked
 const ALTERNATIVES = 5;
 
 export function open(root, app) {
-  const input = h("textarea", { "aria-label": `Text in ${app.languages[0]}`, spellcheck: "false", placeholder: "Type or paste a text", rows: 3 });
-  const mirror = h("div", { class: "mirror", "aria-hidden": "true" });
-  const output = h("div", { class: "output", "aria-live": "polite", "aria-label": `Translation into ${app.languages[1]}` });
+  const input = h("textarea", { dir: "auto", "aria-label": `Text in ${app.languages[0]}`, spellcheck: "false", placeholder: "Type or paste a text", rows: 3 });
+  const mirror = h("div", { class: "mirror", dir: "auto", "aria-hidden": "true" });
+  const output = h("div", { class: "output", dir: "auto", "aria-live": "polite", "aria-label": `Translation into ${app.languages[1]}` });
   const others = h("div", { class: "alternatives" });
   const trouble = h("p", { class: "trouble", role: "alert" });
   // A browser lets nobody copy on a page that came by plain http from another machine.
@@ -22,10 +22,8 @@ export function open(root, app) {
 
   let timer;
   let asking = new AbortController();
-  let texts = []; // of the sentences
-  let sentences = []; // {text, space, start, found}
   const { state } = app;
-  input.value = state.passage?.sentences.includes(state.text) ? state.passage.text : state.text;
+  input.value = state.text;
   input.addEventListener("input", () => {
     clearTimeout(timer);
     light(null);
@@ -42,23 +40,22 @@ export function open(root, app) {
     asking.abort();
     asking = new AbortController();
     const { signal } = asking;
-    app.save({ text: input.value, target: "", token: 0, passage: null });
-    texts = [];
+    if (input.value !== state.text) app.save({ text: input.value, sentence: 1, target: "", token: 0 });
     if (!input.value.trim()) {
-      output.replaceChildren();
-      others.replaceChildren();
+      for (const part of [output, others, trouble]) part.replaceChildren();
       return;
     }
     const waiting = setTimeout(() => output.classList.add("loading"), 150);
     try {
       const cut = await app.post("api/sentences", { text: input.value }, signal);
-      texts = cut.map(({ text }) => text).filter((text) => text.trim());
       // Each sentence is asked for on its own: those that have not changed are known, the others are decoded together.
       const found = await Promise.all(cut.map(({ text }) => text.trim()
         ? app.post("api/translate", { text, nbest: ALTERNATIVES, beam: ALTERNATIVES }, signal) : null));
       let start = 0;
-      sentences = cut.map(({ text, space }, i) => {
-        const one = { text, space, start, found: found[i] };
+      let number = 0;
+      const sentences = cut.map(({ text, space }, i) => {
+        if (found[i]) number += 1;
+        const one = { text, space, start, number, found: found[i] };
         start += text.length + space.length;
         return one;
       });
@@ -134,19 +131,14 @@ export function open(root, app) {
     if (!one) return;
     const { translations } = one.found;
     const list = translations.slice(1).filter(({ text }, i, all) => all.findIndex((other) => other.text === text) === i);
+    const chosen = { onclick: () => Object.assign(state, { sentence: one.number, target: "", token: 0 }) };
     others.replaceChildren(
       h("h2", {}, "Other translations"),
-      h("ol", {}, ...list.map(({ text, score }) => h("li", {}, h("span", {}, ...differing(text, translations[0].text)),
-        h("span", { class: "score number", title: "mean log-probability of a token" }, score.toFixed(3))))),
+      h("ol", {}, ...list.map(({ text, score }) => h("li", {}, h("span", { dir: "auto" }, ...differing(text, translations[0].text)),
+        h("span", { class: "score number", title: "mean log-probability of a token" }, fixed(score, 3))))),
       h("p", { class: "links" },
-        h("a", { href: "#attention", onclick: () => { state.text = one.text; } }, "See what it looks at"),
-        h("a", { href: "#search", onclick: () => { state.text = one.text; } }, "See how it was found")));
-  }
-
-  /** The other views look at one sentence: of several at the first, unless another one was chosen. */
-  function leave() {
-    if (texts.length && state.text === input.value) [state.text] = texts;
-    if (texts.length > 1 && texts.includes(state.text)) state.passage = { text: input.value, sentences: texts };
+        h("a", { href: "#attention", ...chosen }, "See what it looks at"),
+        h("a", { href: "#search", ...chosen }, "See how it was found")));
   }
 
   async function copied() {
@@ -157,7 +149,7 @@ export function open(root, app) {
 
   const end = redrawn(input, grow);
   translate();
-  return () => { clearTimeout(timer); asking.abort(); end(); leave(); };
+  return () => { clearTimeout(timer); asking.abort(); end(); };
 }
 
 /** What each token adds to the text: a character in several tokens, such as <C3> and <AB>, comes with its last. */

@@ -85,13 +85,18 @@ export function redrawn(element, draw) {
   };
 }
 
+/** A number with so many digits, and a minus that is as wide as a plus. */
+export function fixed(number, digits) {
+  return number.toFixed(digits).replace("-", "−");
+}
+
 /** A row of exclusive choices: native radio buttons, so arrow keys work. */
 export function segmented(name, choices, value, onchange) {
   const group = `${name}-${(segmented.count = (segmented.count ?? 0) + 1)}`;
   return h("div", { class: "segmented", role: "radiogroup", "aria-label": name },
     ...Object.entries(choices).map(([key, text]) =>
       h("label", {},
-        h("input", { type: "radio", name: group, value: key, checked: key === value, onchange: () => onchange(key) }),
+        h("input", { type: "radio", name: group, value: key, "aria-label": text, checked: key === value, onchange: () => onchange(key) }),
         h("span", {}, text))));
 }
 

@@ -76,7 +76,8 @@ export function attentionPanel(root, counts, source, state, changed = () => {}) 
 
   function chosenHeads() {
     const all = Array.from({ length: counts[state.kind].heads }, (_, i) => i + 1);
-    return state.heads?.length ? all.filter((head) => state.heads.includes(head)) : all;
+    const chosen = all.filter((head) => state.heads?.includes(head));
+    return chosen.length ? chosen : all;
   }
 
   function toggled(head) {
