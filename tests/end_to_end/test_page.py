@@ -131,16 +131,26 @@ def test_copy_is_offered_where_the_browser_allows_it(page: Page, address: str) -
 
 
 def test_other_views_look_at_one_sentence(page: Page, address: str) -> None:
+    """At the first, or at the one that is chosen in Translate, in the address or in the menu."""
     text = "I am tired. We are eating bread."
+    number, sentence = page.get_by_label("number of the sentence"), page.locator(".origin q")
     open_view(page, address, "translate", text)
-    for link, place, sentence in (("Search", 1, "I am tired."), ("See what it looks at", 2, "We are eating bread.")):
+    for link, place, said in (("Search", "1", "I am tired."), ("See what it looks at", "2", "We are eating bread.")):
         page.get_by_role("link", name=link).click()
-        expect(page.get_by_label("Sentence", exact=True)).to_have_value(sentence)
-        expect(page.locator(".origin")).to_have_text(f"Sentence {place} of the 2 in Translate")
+        expect(page.get_by_label("Sentence", exact=True)).to_have_value(text)
+        expect(number).to_have_value(place)
+        expect(sentence).to_have_text(said)
         page.get_by_role("link", name="Translate").click()
         expect(page.get_by_label("Text in English")).to_have_value(text)
         page.locator(".alternatives a").first.wait_for()
-    page.get_by_role("link", name="Attention").click()
+    open_view(page, address, "attention", text, "&sentence=7")  # there is none: the last one
+    expect(page.locator(".keys li").first).to_have_text("We")
+    expect(number).to_have_value("2")
+    number.focus()
+    page.keyboard.press("ArrowUp")
+    expect(page.locator(".keys li").first).to_have_text("I")
+    expect(number).to_have_value("1")
+    expect(number).to_be_focused()
     page.get_by_label("Sentence", exact=True).fill(TEXT)
     expect(page.locator(".origin")).to_be_empty()
 
@@ -269,6 +279,19 @@ def test_an_address_may_say_anything(page: Page, address: str) -> None:
         expect(page.locator(".line").first).to_contain_text("With all heads")
     open_view(page, address, "attention", more="&kind=constructor&layer=x&heads=7&mean=1&mode=[")
     expect(page.locator(".caption")).to_contain_text("Layer 3")
+    page.goto(f"{address}#attention?text=Yes.&mode=matrix&heads=[9]")
+    expect(page.locator(".caption")).to_contain_text("mean of heads 1, 2, 3, 4")
+
+
+def test_the_controls_show_what_is_used(page: Page, address: str, model: weft.Translator) -> None:
+    """A beam that the menu has not is added to it; α is where the slider can stand."""
+    open_view(page, address, "search", more="&beam=7&alpha=0.55")
+    expect(page.get_by_label("beam")).to_have_value("7")
+    tree = model.search_tree(TEXT, beam=7)
+    expect(page.locator(".forest .node")).to_have_count(sum(map(len, tree.steps)))
+    expect(page.get_by_label("length penalty α")).to_have_value("0.6")
+    score = max(one.log_prob / one.length**0.6 for one in tree.ended)
+    assert number(page.locator(".ended tr.winning td").last.inner_text()) == pytest.approx(score, abs=1e-4)
 
 
 def test_an_address_shows_the_same_in_an_open_page(page: Page, address: str) -> None:
@@ -289,7 +312,8 @@ def test_switch_heads_off(page: Page, address: str, model: weft.Translator) -> N
     open_view(page, address, "off")
     heads = [Head("cross", layer, head) for layer in (2, 3) for head in (1, 2, 3, 4)]
     for layer in (2, 3):
-        page.locator(".board").nth(2).get_by_role("button", name=f"layer {layer}", exact=True).click()
+        page.get_by_role("button", name=f"Encoder–decoder layer {layer}", exact=True).press("Enter")
+    expect(page.get_by_role("button", name="Encoder–decoder layer 3", exact=True)).to_be_focused()
     without = model.attention(TEXT, off=heads)
     expect(page.locator(".line").nth(1)).to_contain_text("Without 8 heads")
     expect(page.locator(".line .text").nth(1)).to_have_text(without.translation)
@@ -344,7 +368,17 @@ def test_the_model_and_its_parameters(page: Page, address: str, model: weft.Tran
     assert page.locator(".stack.decoder .times").inner_text() == "3 ×"
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+def test_masks_of_many_tokens_fit(page: Page, address: str) -> None:
+    open_view(page, address, "model", " ".join([TEXT[:-1]] * 7))
+    expect(page.locator(".masks canvas")).to_have_count(3)
+    for place in page.locator(".masks .matrix").all():
+        seen, whole = place.evaluate("e => [e.clientWidth, e.scrollWidth]")
+        assert whole <= seen
+    page.goto(f"{address}#model?text=")
+    expect(page.locator(".masks")).to_contain_text("The sentence is empty")
+
+
+@pytest.mark.parametrize("width", [375, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_view_fits(browser: Browser, address: str, scheme: str, width: int) -> None:
     """Nothing is wider than the window, no token is cut, and the colours are those of the scheme."""
@@ -360,10 +394,36 @@ def test_every_view_fits(browser: Browser, address: str, scheme: str, width: int
                 ".map(e => e.textContent || e.value)"
             )
             assert cut == [], view
+            tables = page.locator(".table-place").evaluate_all("e => e.map(e => [e.clientWidth, e.scrollWidth])")
+            assert all(whole <= seen for seen, whole in tables), view
         light = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (light == "rgb(251, 250, 247)") == (scheme == "light")
         page.get_by_label("Dark or light").click()
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+
+
+def test_on_a_phone(browser: Browser, address: str) -> None:
+    """All four steps of a head; what a token looks at is near the finger; a long word is no reason to scroll."""
+    for page in watched(browser, address, viewport={"width": 375, "height": 740}):
+        open_view(page, address, "head")
+        expect(page.locator("thead small:visible")).to_have_text(["1", "2", "3", "4"])
+        expect(page.get_by_role("img", name="value of cat")).to_be_visible()
+        expect(page.get_by_role("img", name="output")).to_be_visible()
+        open_view(page, address, "attention")
+        for token in page.locator(".queries li").all():
+            token.hover()
+            expect(token).to_have_class(re.compile("chosen"))
+            expect(page.locator(".shares li").first).to_be_in_viewport()
+        open_view(page, address, "off", more=f"&target={'Donaudampfschiff' * 4}")
+        expect(page.locator(".line .text").first).to_contain_text("Donaudampfschiff")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 375
+
+
+def test_right_to_left(page: Page, address: str) -> None:
+    open_view(page, address, "translate", "הילד אוכל לחם.")
+    expect(page.get_by_label("Text in English")).to_have_css("direction", "rtl")
+    open_view(page, address, "attention", "הילד אוכל לחם.")
+    expect(page.get_by_label("Sentence", exact=True)).to_have_css("direction", "rtl")
 
 
 def test_a_sentence_is_not_cut_when_the_window_narrows(page: Page, address: str) -> None:
@@ -405,11 +465,18 @@ def test_by_keyboard_alone(page: Page, address: str, seen: Attention) -> None:
     expect(page.locator(".queries li").nth(1)).to_have_class(re.compile("chosen"))
     page.keyboard.press("ArrowRight")
     expect(page.locator(".keys li").nth(1)).to_be_focused()
+    page.get_by_role("radio", name="Lines").focus()
+    for mode in ("Matrix", "Overview"):
+        page.keyboard.press("ArrowRight")
+        expect(page.get_by_role("radio", name=mode)).to_be_checked()
+        expect(page.get_by_role("radio", name=mode)).to_be_focused()
 
 
 def test_mistakes_are_told_on_the_page(browser: Browser, address: str) -> None:
     page = browser.new_page()  # not a watched one: the browser itself notes in the console that it was refused
     page.set_default_timeout(60_000)
+    open_view(page, address, "head", more="&token=99")
+    expect(page.locator(".query-row").first).to_contain_text("query of Die")
     page.goto(f"{address}#attention?layer=1&text={'word+' * 250}")
     expect(page.get_by_text("this model allows 200")).to_have_count(1)
     for view, shown in {"attention": ".drawing > *", "head": ".steps > *", "off": ".line"}.items():

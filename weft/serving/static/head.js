@@ -1,6 +1,6 @@
 // One head, by the numbers: q · k for every key, divided by √d_k, softmax, the weighted sum of the values.
 
-import { h, headColour, label, menu, redrawn, rgb, segmented, sharp } from "weft/dom.js";
+import { fixed, h, headColour, label, menu, redrawn, rgb, segmented, sharp } from "weft/dom.js";
 import { kindsOf } from "weft/panel.js";
 import { sentenceBar } from "./sentence.js";
 
@@ -46,13 +46,14 @@ export function open(root, app) {
     const mine = ++turn;
     const { kind, layer, head, token } = state;
     try {
-      const seen = await app.post("api/head", { ...bar.asked(), kind, layer, head, token });
+      const seen = await app.post("api/head", { ...(await bar.asked()), kind, layer, head, token });
       if (mine !== turn) return;
       bar.own(seen.translation);
       choices(seen);
       table(seen);
     } catch (error) {
       if (mine !== turn) return;
+      if (token && error.status === 400) return set({ token: 0 }); // an address may say one that is not there
       bar.fail(error);
       tokens.replaceChildren();
       steps.replaceChildren();
@@ -113,7 +114,7 @@ export function open(root, app) {
       },
     },
       h("th", { scope: "row" }, label(keys[at])),
-      h("td", { class: "vector" }, strip(key, widest, `key of ${label(keys[at])}`)),
+      h("td", { class: "vector key" }, strip(key, widest, `key of ${label(keys[at])}`)),
       h("td", { class: "number dot" }, signed(dot)),
       h("td", { class: "number scaled" }, signed(scaled)),
       h("td", { class: "number weight" }, h("span", { class: "bar-place" }, h("i", { style: `width: ${(weight * 100).toFixed(1)}%` })),
@@ -129,13 +130,17 @@ export function open(root, app) {
       h("div", { class: "table-place" }, h("table", {},
         h("thead", {}, h("tr", {},
           h("th", { scope: "col" }, "key"),
-          h("th", { scope: "col", class: "vector" }, "k"),
+          h("th", { scope: "col", class: "vector key" }, "k"),
           h("th", { scope: "col" }, h("small", {}, "1"), "q·k"),
           h("th", { scope: "col" }, h("small", {}, "2"), `÷ √${width}`),
           h("th", { scope: "col" }, h("small", {}, "3"), "softmax"),
           h("th", { scope: "col", class: "vector" }, h("small", {}, "4"), "× v"))),
-        body)),
-      h("div", { class: "query-row said" }, h("span", {}, "Σ weight · v, ", h("b", {}, "what the head says")), strip(output, largest, "output")),
+        body,
+        h("tfoot", {}, h("tr", {},
+          h("th", { scope: "row" }, "Σ weight · v"),
+          h("td", { class: "vector key" }),
+          h("td", { colspan: 3 }, h("b", {}, "what the head says")),
+          h("td", { class: "vector" }, strip(output, largest, "output")))))),
       h("p", { class: "soft" }, `Vectors have ${width} numbers: blue above zero, orange below. ${shown < rows.length ? `${rows.length - shown} keys lie in the future and are masked. ` : ""}The outputs of all heads, side by side, go through W`, h("sup", {}, "O"), "."));
     work(rows.reduce((best, { weight }, i) => (weight > rows[best].weight ? i : best), 0));
   }
@@ -146,7 +151,7 @@ export function open(root, app) {
 }
 
 function signed(number) {
-  return number.toFixed(Math.abs(number) >= 100 ? 1 : Math.abs(number) >= 10 ? 2 : 3).replace("-", "−");
+  return fixed(number, Math.abs(number) >= 100 ? 1 : Math.abs(number) >= 10 ? 2 : 3);
 }
 
 function drawStrip(canvas, width, vector, most) {

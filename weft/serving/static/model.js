@@ -2,6 +2,7 @@
 
 import { colour, h, label, redrawn, rgb, segmented, sharp } from "weft/dom.js";
 import { drawMatrix } from "weft/matrix.js";
+import { lookedAt } from "./sentence.js";
 
 export function open(root, app) {
   const { model } = app;
@@ -193,7 +194,7 @@ function ticks(n) {
 /** Of the sentence and a short one beside it in the batch, so that there is padding to be seen. */
 function masks(app, finish) {
   const places = h("div", { class: "masks" });
-  app.post("api/masks", { text: app.state.text }).then(({ source, target, masks: seen }) => {
+  lookedAt(app).then(({ text }) => app.post("api/masks", { text })).then(({ source, target, masks: seen }) => {
     const pad = (tokens, length) => [...tokens, ...new Array(length - tokens.length).fill("(pad)")];
     const [S, T] = [source, target].map((rows) => Math.max(...rows.map(({ length }) => length)));
     const figures = [
@@ -203,11 +204,11 @@ function masks(app, finish) {
     ].filter(([, , , , map]) => map);
     places.replaceChildren(...figures.map(([name, text, queries, keys, map]) => {
       const place = h("div", { class: "drawing" });
-      finish.push(drawMatrix(place, { queries, keys, map: map.map((row) => row.map((visible) => visible * 0.62)) }, name, null, 20));
+      finish.push(drawMatrix(place, { queries, keys, map: map.map((row) => row.map((visible) => visible * 0.62)) }, name, null, 2, 20));
       return h("figure", {}, h("h3", {}, name), place, h("figcaption", { class: "soft" }, text));
     }));
   }).catch((error) => { places.textContent = error.message; });
-  return h("div", {}, h("p", { class: "soft" }, "Taken from a pass of the model over the current sentence and a short one in one batch. Dark is visible, light is hidden."), places);
+  return h("div", {}, h("p", { class: "soft" }, "Taken from a pass of the model over the current sentence and a short one in one batch. Blue is visible."), places);
 }
 
 function thousands(count) {

@@ -7,10 +7,13 @@ const STEEP = (82 * Math.PI) / 180; // in narrow columns, where slanted tokens w
 const NARROW = 18; // pixels of a cell
 const LARGEST = 34; // pixels of a cell
 const READABLE = 22;
-const SMALLEST = 11;
+const SMALLEST = 11; // that has room for tokens
 
-/** seen: {queries, keys, map}. `tell` receives the cell that is pointed at, {query, key}, or null. */
-export function drawMatrix(root, seen, name, tell, largest = LARGEST) {
+/**
+ * seen: {queries, keys, map}. `tell` receives the cell that is pointed at, {query, key}, or null. Cells that are
+ * allowed to be smaller than SMALLEST are drawn without tokens where there are many of them.
+ */
+export function drawMatrix(root, seen, name, tell, smallest = SMALLEST, largest = LARGEST) {
   const { queries, keys, map } = seen;
   const canvas = h("canvas", { tabindex: 0, role: "img", "aria-label": name });
   root.replaceChildren(h("div", { class: "matrix" }, canvas));
@@ -31,7 +34,7 @@ export function drawMatrix(root, seen, name, tell, largest = LARGEST) {
     // As large as fits the width; and the height of the window, as long as it stays easy to read.
     const below = innerHeight - root.getBoundingClientRect().top - scrollY - top - 28;
     const high = Math.max(READABLE, Math.floor(below / queries.length));
-    const cell = Math.max(SMALLEST, Math.min(largest, high, Math.floor(room / keys.length)));
+    const cell = Math.max(smallest, Math.min(largest, high, Math.floor(room / keys.length)));
     return { left, top, overhang, cell, slant };
   }
 
@@ -39,6 +42,11 @@ export function drawMatrix(root, seen, name, tell, largest = LARGEST) {
     const font = getComputedStyle(document.body).fontFamily;
     place = fitted(SLANT, font);
     if (place.cell < NARROW) place = fitted(STEEP, font);
+    const named = place.cell >= SMALLEST;
+    if (!named) {
+      const cell = Math.floor(root.clientWidth / Math.max(queries.length, keys.length));
+      place = { left: 0, top: 0, overhang: 0, cell: Math.max(smallest, cell) };
+    }
     const { left, top, overhang, cell, slant } = place;
     const size = Math.max(10, Math.min(13, cell - 3));
     const context = sharp(canvas, left + cell * keys.length + overhang, top + cell * queries.length + 2);
@@ -46,11 +54,11 @@ export function drawMatrix(root, seen, name, tell, largest = LARGEST) {
     context.font = `${size}px ${font}`;
     context.textBaseline = "middle";
     const [ink, accent] = [colour("--ink"), colour("--accent")];
-    const gap = cell > 18 ? 1.5 : 0.75;
+    const gap = cell > 18 ? 1.5 : named ? 0.75 : 0;
     for (let query = 0; query < queries.length; query++) {
       context.textAlign = "right";
       context.fillStyle = at?.[0] === query ? accent : ink;
-      context.fillText(down[query], left - 7, top + (query + 0.5) * cell);
+      if (named) context.fillText(down[query], left - 7, top + (query + 0.5) * cell);
       for (let key = 0; key < keys.length; key++) {
         const [r, g, b] = ramp[Math.round(Math.min(1, map[query][key]) * 255)];
         context.fillStyle = `rgb(${r} ${g} ${b})`;
@@ -58,7 +66,7 @@ export function drawMatrix(root, seen, name, tell, largest = LARGEST) {
       }
     }
     context.textAlign = "left";
-    across.forEach((text, key) => {
+    if (named) across.forEach((text, key) => {
       context.save();
       context.translate(left + (key + 0.5) * cell, top - 6);
       context.rotate(-slant);
