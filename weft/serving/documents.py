@@ -12,7 +12,8 @@ from typing import Protocol
 
 from weft.decoding import Search
 from weft.serving.cutting import cut
-from weft.serving.html import Running, Weights, parsed, placed
+from weft.serving.html_reading import Running, parsed
+from weft.serving.html_writing import Weights, placed
 from weft.serving.service import Service
 from weft.text.sentences import Piece
 from weft.translator import Translation, texts_of
