@@ -6,6 +6,7 @@ python -m tests.serving.examples
 import json
 from typing import Any
 
+from httpx2 import Response
 from starlette.testclient import TestClient
 
 from weft.serving.app import EXAMPLES, create_app
@@ -36,12 +37,9 @@ ASKED: dict[str, dict[str, Any] | None] = {  # None: nothing is sent
 }
 
 
-def answers(client: TestClient) -> dict[str, Any]:
-    found = {}
-    for path, asked in ASKED.items():
-        answer = client.get(path) if asked is None else client.post(path, json=asked)
-        assert answer.status_code == 200, answer.text
-        found[path] = short(answer.json())
+def answers(client: TestClient) -> dict[str, Response]:
+    found = {path: client.post(path, json=asked) if asked else client.get(path) for path, asked in ASKED.items()}
+    assert all(answer.status_code == 200 for answer in found.values())
     return found
 
 
@@ -56,5 +54,6 @@ def short(value: Any) -> Any:
 
 if __name__ == "__main__":
     with TestClient(create_app(load("en-de"))) as client:
-        lines = [f"{json.dumps(path)}: {json.dumps(one, ensure_ascii=False)}" for path, one in answers(client).items()]
+        shown = {path: short(answer.json()) for path, answer in answers(client).items()}
+    lines = [f"{json.dumps(path)}: {json.dumps(one, ensure_ascii=False)}" for path, one in shown.items()]
     EXAMPLES.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

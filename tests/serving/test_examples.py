@@ -1,12 +1,27 @@
-"""The OpenAPI document shows an answer for each route, and it is such as the route gives."""
+"""The OpenAPI document shows an answer of each route and says its type, and both are such as the route gives."""
 
 from typing import Any
 
+import pytest
+import schemathesis
+from fastapi import FastAPI
+from httpx2 import Response
 from starlette.testclient import TestClient
 
-from tests.serving.examples import answers
+from tests.serving.examples import ASKED, answers, short
 from weft.serving.app import create_app
 from weft.translator import Translator
+
+
+@pytest.fixture(scope="module")
+def app(shipped: Translator) -> FastAPI:
+    return create_app(shipped)
+
+
+@pytest.fixture(scope="module")
+def true(app: FastAPI) -> dict[str, Response]:
+    with TestClient(app) as client:
+        return answers(client)
 
 
 def shape(value: Any) -> Any:
@@ -18,14 +33,33 @@ def shape(value: Any) -> Any:
     return float if isinstance(value, int | float) else value
 
 
-def test_every_answer_has_an_example_and_it_is_true(shipped: Translator) -> None:
-    with TestClient(create_app(shipped)) as client:
-        paths, true = client.get("/openapi.json").json()["paths"], answers(client)
+def test_every_answer_has_an_example_and_it_is_true(app: FastAPI, true: dict[str, Response]) -> None:
     shown = {
         path: operation["responses"]["200"]["content"].get("application/json", {}).get("example")
-        for path, methods in paths.items()
+        for path, methods in app.openapi()["paths"].items()
         for operation in methods.values()
     }
     assert {path for path, one in shown.items() if one is None} == {"/health", "/metrics"}
     for path, one in true.items():
-        assert shape(shown[path]) == shape(one), path
+        assert shape(shown[path]) == shape(short(one.json())), path
+
+
+def test_every_answer_is_of_the_type_that_the_document_says(app: FastAPI, true: dict[str, Response]) -> None:
+    api = schemathesis.openapi.from_dict(app.openapi())
+    for path, answer in true.items():
+        api[path]["POST" if ASKED[path] else "GET"].validate_response(answer)
+
+
+def test_every_field_has_a_type_but_a_plan_which_is_plain_data(app: FastAPI) -> None:
+    document = app.openapi()
+    for path, methods in document["paths"].items():
+        for operation in methods.values() if path.startswith("/api/") else ():
+            schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
+            assert "$ref" in schema.get("items", schema), path
+    untyped = {
+        f"{name}.{field}"
+        for name, one in document["components"]["schemas"].items()
+        for field, schema in one["properties"].items()
+        if not {"type", "$ref", "anyOf"} & set(schema) or schema.get("additionalProperties") is True
+    }
+    assert untyped == {"Model.plan"}

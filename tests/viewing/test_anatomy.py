@@ -13,15 +13,15 @@ from weft.viewing.anatomy import diagram, masks, position_vectors
 def test_every_parameter_is_in_the_diagram() -> None:
     model = tiny()
     drawn = diagram(model)
-    blocks = [block for side in ("encoder", "decoder") for layer in drawn[side] for block in layer]
-    inside = sum(block["parameters"] + block["norm"] for block in blocks)
+    blocks = [block for layer in drawn.encoder + drawn.decoder for block in layer]
+    inside = sum(block.parameters + block.norm for block in blocks)
     closing = sum(p.numel() for stack in (model.encoder, model.decoder) for p in stack.closing.parameters())
-    assert drawn["tied"]
-    assert drawn["shared"], "the head holds the embeddings of both sides"
-    assert inside + closing + drawn["head"]["parameters"] == sum(p.numel() for p in model.parameters())
-    names = [block["name"] for block in drawn["decoder"][0]]
+    assert drawn.tied
+    assert drawn.shared, "the head holds the embeddings of both sides"
+    assert inside + closing + drawn.head.parameters == sum(p.numel() for p in model.parameters())
+    names = [block.name for block in drawn.decoder[0]]
     assert names == ["self-attention", "encoder-decoder attention", "feed-forward"]
-    assert drawn["encoder"][0][0]["sizes"]["heads"] == 2
+    assert drawn.encoder[0][0].sizes["heads"] == 2
 
 
 @pytest.mark.parametrize(
@@ -34,13 +34,13 @@ def test_every_parameter_is_in_the_diagram() -> None:
 )
 def test_families_have_diagrams_too(family: str, encoder: list[list[str]], decoder: list[list[str]]) -> None:
     drawn = diagram(tiny_plan("preset", f"{family}-tiny").build())
-    for side, names in (("encoder", encoder), ("decoder", decoder)):
-        assert [[block["name"] for block in layer] for layer in drawn[side]] == names
+    for side, names in ((drawn.encoder, encoder), (drawn.decoder, decoder)):
+        assert [[block.name for block in layer] for layer in side] == names
 
 
 def test_what_runs_past_a_block() -> None:
-    assert all(block["past"] for layer in diagram(tiny())["decoder"] for block in layer)
-    assert not any(block["past"] for layer in diagram(tiny(join="replace"))["encoder"] for block in layer)
+    assert all(block.past for layer in diagram(tiny()).decoder for block in layer)
+    assert not any(block.past for layer in diagram(tiny(join="replace")).encoder for block in layer)
 
 
 def test_positions_are_what_the_part_adds() -> None:

@@ -14,7 +14,7 @@ from starlette.types import Scope
 
 import weft
 from weft.errors import WeftError
-from weft.serving import answers, inside, keys, libretranslate, translate
+from weft.serving import answers, inside, keys, libretranslate, model, translate
 from weft.serving.guard import Guard
 from weft.serving.metrics import CONTENT_TYPE, Metrics
 from weft.serving.queue import Queue
@@ -54,7 +54,7 @@ def create_app(translator: Translator, settings: Settings | None = None, languag
     app.state.service = service
     answers.install(app)
     app.include_router(libretranslate.router)
-    for own in (translate.router, inside.router):
+    for own in (translate.router, inside.router, model.router):
         app.include_router(own, dependencies=[keys.required], responses=answers.REFUSALS)
 
     @app.get("/metrics", response_class=PlainTextResponse, dependencies=[keys.required], responses=answers.REFUSALS)
@@ -83,6 +83,8 @@ def _described(app: FastAPI) -> dict[str, Any]:
     """The OpenAPI document, with an example of each answer. What is invalid is answered with 400 and a sentence here,
     never with FastAPI's 422."""
     described = FastAPI.openapi(app)
+    for unused in ("HTTPValidationError", "ValidationError"):
+        described["components"]["schemas"].pop(unused, None)
     examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
     for path, methods in described["paths"].items():
         for operation in methods.values():

@@ -1,4 +1,4 @@
-"""Looking inside, for the page: attention, one head by the numbers, the search, heads switched off, the model itself.
+"""Looking inside, for the page: attention, one head by the numbers, the search, heads switched off.
 
 Layers and heads are counted from 1, tokens from 0. Only what is looked at is sent: one kind and one layer of attention
 as numbers, or all heads as small pictures of a byte a cell. What was seen of the last few sentences is remembered, so
@@ -8,23 +8,22 @@ that another layer or head of the same sentence costs nothing.
 from base64 import b64encode
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any, Literal
 
 import torch
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
 from weft.models.sequence_to_sequence import START
-from weft.plans.cost import parameters_by_part
 from weft.serving.service import Served
 from weft.text.sentences import split_sentences
 from weft.translator import Translator
-from weft.viewing.anatomy import diagram, masks, position_vectors
+from weft.viewing.anatomy import masks
 from weft.viewing.attention import Attention
-from weft.viewing.heads import KINDS, Head
+from weft.viewing.heads import Head
+from weft.viewing.search import SearchTree
 
 REMEMBERED = 8  # sentences; a long one in a large model is some 20 MB
 DIGITS = 4  # of a weight
@@ -114,8 +113,18 @@ def _look(request: Request, service: Served) -> Look:
 Looking = Annotated[Look, Depends(_look)]
 
 
-def _rounded(values: Tensor, digits: int = DIGITS) -> Any:
-    return torch.round(values.double(), decimals=digits).tolist()
+def _rounded(values: Tensor) -> Any:
+    return torch.round(values.double(), decimals=DIGITS).tolist()
+
+
+class Pair(BaseModel):
+    """A sentence and its translation, as tokens, and how the model rates it."""
+
+    source: list[str]
+    target: list[str]
+    translation: str
+    log_probs: list[float]
+    score: float = Field(description="The mean of the log-probabilities.")
 
 
 def _pair(seen: Attention) -> dict[str, Any]:
@@ -128,64 +137,106 @@ def _pair(seen: Attention) -> dict[str, Any]:
     }
 
 
+class Looks(Pair):
+    """Which tokens look at which, in one kind of attention."""
+
+    kind: Kind
+    queries: list[str]
+    keys: list[str]
+
+
+def _looks(seen: Attention, kind: Kind) -> dict[str, Any]:
+    queries, keys = seen.tokens(kind)
+    return {**_pair(seen), "kind": kind, "queries": queries, "keys": keys}
+
+
+class Maps(Looks):
+    maps: list[list[list[list[float]]]] = Field(description="[layer][head][query][key]")
+
+
 @router.post("/attention")
-async def attention(asked: Layer, look: Looking) -> dict[str, Any]:
-    """The weights of one layer, or of all: maps[layer][head][query][key]."""
+async def attention(asked: Layer, look: Looking) -> Maps:
+    """The weights of one layer, or of all."""
     seen = await look(asked.text, asked.target, asked.off)
     maps = seen.of(asked.kind, asked.layer)[None, None] if asked.mean else seen.each(asked.kind, asked.layer)
-    queries, keys = seen.tokens(asked.kind)
-    return {**_pair(seen), "kind": asked.kind, "queries": queries, "keys": keys, "maps": _rounded(maps)}
+    return Maps(**_looks(seen, asked.kind), maps=_rounded(maps))
+
+
+class Pictures(Looks):
+    pictures: list[list[str]] = Field(description="[layer][head]: base64, a byte a cell; 255 is a weight of 1.")
 
 
 @router.post("/overview")
-async def overview(asked: Overview, look: Looking) -> dict[str, Any]:
-    """Every layer and head of a kind as a picture: pictures[layer][head] is base64, a byte (255: weight 1) a cell."""
+async def overview(asked: Overview, look: Looking) -> Pictures:
+    """Every layer and head of a kind as a picture."""
     seen = await look(asked.text, asked.target, asked.off)
-    queries, keys = seen.tokens(asked.kind)
     cells = (seen.each(asked.kind) * 255).round().to(torch.uint8).cpu().numpy()
     pictures = [[b64encode(head.tobytes()).decode() for head in layer] for layer in cells]
-    return {**_pair(seen), "kind": asked.kind, "queries": queries, "keys": keys, "pictures": pictures}
+    return Pictures(**_looks(seen, asked.kind), pictures=pictures)
+
+
+class Row(BaseModel):
+    """One key, as the query meets it."""
+
+    key: list[float]
+    dot: float = Field(description="q · k")
+    scaled: float = Field(description="q · k / √K")
+    visible: bool = Field(description="False where a mask hides it.")
+    weight: float
+    value: list[float]
+
+
+class Numbers(Looks):
+    width: int
+    query: list[float]
+    rows: list[Row]
+    output: list[float] = Field(description="The sum of the values by their weights.")
 
 
 @router.post("/head")
-async def head(asked: OneHead, look: Looking) -> dict[str, Any]:
+async def head(asked: OneHead, look: Looking) -> Numbers:
     """One query of one head in four steps: q · k, ÷ √K, softmax, the weighted sum of the values."""
     seen = await look(asked.text, asked.target, asked.off)
     numbers = seen.numbers(asked.kind, asked.layer, asked.head, asked.token)
-    queries, keys = seen.tokens(asked.kind)
-    return {
-        **_pair(seen),
-        "queries": queries,
-        "keys": keys,
-        "width": numbers.query.size(0),
-        "query": _rounded(numbers.query),
-        "rows": [
-            {"key": key, "dot": dot, "scaled": scaled, "visible": visible, "weight": weight, "value": value}
-            for key, dot, scaled, visible, weight, value in zip(
-                _rounded(numbers.keys),
-                _rounded(numbers.dots),
-                _rounded(numbers.scaled),
-                numbers.visible.tolist(),
-                _rounded(numbers.weights),
-                _rounded(numbers.values),
-            )
-        ],
-        "output": _rounded(numbers.output),
+    columns = {
+        "key": _rounded(numbers.keys),
+        "dot": _rounded(numbers.dots),
+        "scaled": _rounded(numbers.scaled),
+        "visible": numbers.visible.tolist(),
+        "weight": _rounded(numbers.weights),
+        "value": _rounded(numbers.values),
     }
+    return Numbers(
+        **_looks(seen, asked.kind),
+        width=numbers.query.size(0),
+        query=_rounded(numbers.query),
+        rows=[Row(**dict(zip(columns, row))) for row in zip(*columns.values())],
+        output=_rounded(numbers.output),
+    )
+
+
+class Off(BaseModel):
+    whole: Pair = Field(description="With all heads.")
+    without: Pair = Field(description="As the model writes without those that are off.")
+    after: Pair = Field(description="How it then rates the first translation.")
 
 
 @router.post("/off")
-async def off(asked: Sentence, look: Looking) -> dict[str, Any]:
-    """What becomes of a translation without some heads: `whole` with all of them, `without` as the model then writes,
-    and how it then rates the first translation: `after`."""
+async def off(asked: Sentence, look: Looking) -> Off:
+    """What becomes of a translation without some heads."""
     whole = await look(asked.text, asked.target)
     without = await look(asked.text, asked.target, asked.off)
     after = await look(asked.text, whole.ids, asked.off)
-    return {"whole": _pair(whole), "without": _pair(without), "after": _pair(after)}
+    return Off(whole=Pair(**_pair(whole)), without=Pair(**_pair(without)), after=Pair(**_pair(after)))
+
+
+class Importance(BaseModel):
+    target: list[str]
+    falls: dict[str, list[list[float]]] = Field(description="By kind: [layer][head]")
 
 
 @router.post("/importance")
-async def importance(asked: Sentence, look: Looking, service: Served) -> dict[str, Any]:
+async def importance(asked: Sentence, look: Looking, service: Served) -> Importance:
     """For each head alone: by how much the mean log-probability of the translation falls when it is switched off."""
     ids = (await look(asked.text, asked.target)).ids
     before = await look(asked.text, ids, asked.off)
@@ -200,66 +251,47 @@ async def importance(asked: Sentence, look: Looking, service: Served) -> dict[st
             for head in range(heads):  # one at a time, so that others get their turn
                 score = await service.queue.run(partial(score_without, Head(kind, layer + 1, head + 1)))
                 falls[kind][layer][head] = round(before.score - score, DIGITS)
-    return {"target": before.target, "falls": falls}
+    return Importance(target=before.target, falls=falls)
 
 
 @router.post("/search")
-async def search(asked: Search, service: Served) -> dict[str, Any]:
+async def search(asked: Search, service: Served) -> SearchTree:
     """The tree that beam search grows: every candidate of every step, and the translations it ended with."""
     service.check_size([asked.text])
     translator = service.translator
-    tree = await service.queue.run(
+    return await service.queue.run(
         lambda: translator.search_tree(asked.text, beam=asked.beam, length_penalty=asked.length_penalty)
     )
-    return asdict(tree)
+
+
+class Masks(BaseModel):
+    source: list[list[str]]
+    target: list[list[str]]
+    masks: dict[str, list[list[list[int]]]] = Field(description="By kind: [sentence][query][key], 1 or 0")
 
 
 @router.post("/masks")
-async def look_at_masks(asked: Sentence, look: Looking, service: Served) -> dict[str, Any]:
-    """Who may look at whom, where the sentence is read in one batch with a short one: kind → [sentence][query][key]."""
+async def look_at_masks(asked: Sentence, look: Looking, service: Served) -> Masks:
+    """Who may look at whom, where the sentence is read in one batch with a short one."""
     tokeniser = service.translator.tokeniser
     both = await look(asked.text, asked.target), await look(NEIGHBOUR)
     sources = [tokeniser.encode(one.text) for one in both]
     targets = [[START, *one.ids[:-1]] for one in both]
     found = await service.queue.run(lambda: masks(service.translator.models[0], sources, targets))
-    return {
-        "source": [tokeniser.readable(ids) for ids in sources],
-        "target": [tokeniser.readable(ids) for ids in targets],
-        "masks": {kind: mask.int().tolist() for kind, mask in found.items()},
-    }
+    return Masks(
+        source=[tokeniser.readable(ids) for ids in sources],
+        target=[tokeniser.readable(ids) for ids in targets],
+        masks={kind: mask.int().tolist() for kind, mask in found.items()},
+    )
+
+
+class Piece(BaseModel):
+    text: str
+    space: str
 
 
 @router.post("/sentences")
-async def sentences(asked: Text, service: Served) -> list[dict[str, str]]:
+async def sentences(asked: Text, service: Served) -> list[Piece]:
     """A text cut into sentences, each with the white space after it."""
     service.check_size([asked.text])
-    return [{"text": text, "space": space} for text, space in split_sentences(asked.text)]
-
-
-@router.get("/model")
-async def model(service: Served) -> dict[str, Any]:
-    """What is served: its plan, its blocks and sizes, its parameters by part."""
-    translator = service.translator
-    first, folder = translator.models[0], translator.folders[0]
-    counts = parameters_by_part(first)
-    card = folder.path / "README.md"
-    return {
-        "name": service.name,
-        "languages": list(service.languages),
-        "plan": folder.plan().plain(),
-        "parameters": sum(counts.values()),
-        "parts": [{"name": name, "count": count} for name, count in counts.items()],
-        "diagram": diagram(first),
-        "heads": {kind: {"layers": translator.heads[kind][0], "heads": translator.heads[kind][1]} for kind in KINDS},
-        "limit": translator.limit,
-        "card": card.read_text(encoding="utf-8") if card.is_file() else None,
-    }
-
-
-@router.get("/positions")
-async def positions(service: Served, length: Annotated[int, Query(ge=1, le=512)] = 64) -> dict[str, Any]:
-    """What each position brings to a token, (length, width) of the encoder and of the decoder."""
-    first = service.translator.models[0]
-    ends = {"encoder": first.source, "decoder": first.target}
-    found = await service.queue.run(lambda: {side: position_vectors(end, length) for side, end in ends.items()})
-    return {side: _rounded(vectors, 3) for side, vectors in found.items()}
+    return [Piece(text=text, space=space) for text, space in split_sentences(asked.text)]

@@ -1,7 +1,7 @@
 """What a model is made of, as plain data for a diagram: its blocks with their sizes, its positions, its masks."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -28,25 +28,44 @@ BLOCKS = {
 }
 
 
-def diagram(model: SequenceToSequence) -> dict[str, Any]:
-    """{"encoder" and "decoder": [layers of [blocks]], "source", "target" and "head": one block each}."""
-    return {
-        "source": _block("embedding", model.source.embedding),
-        "target": _block("embedding", model.target.embedding),
-        "shared": model.source.embedding is model.target.embedding,
-        "encoder": _layers(model.encoder),
-        "decoder": _layers(model.decoder),
-        "head": _block("output", model.head),
-        "tied": model.head.words is model.target.embedding,
-    }
+@dataclass(frozen=True)
+class Block:
+    name: str
+    parameters: int
+    sizes: dict[str, int]  # by what they are called: heads, width …
+    norm: int  # parameters of the norm that goes with it
+    past: bool  # whether a stream runs past it
 
 
-def _layers(stack: nn.Module) -> list[list[dict[str, Any]]]:
+@dataclass(frozen=True)
+class Diagram:
+    source: Block  # the embeddings
+    target: Block
+    shared: bool  # whether both are one
+    encoder: list[list[Block]]  # of each layer
+    decoder: list[list[Block]]
+    head: Block
+    tied: bool  # whether it writes with the target's embedding
+
+
+def diagram(model: SequenceToSequence) -> Diagram:
+    return Diagram(
+        source=_block("embedding", model.source.embedding),
+        target=_block("embedding", model.target.embedding),
+        shared=model.source.embedding is model.target.embedding,
+        encoder=_layers(model.encoder),
+        decoder=_layers(model.decoder),
+        head=_block("output", model.head),
+        tied=model.head.words is model.target.embedding,
+    )
+
+
+def _layers(stack: nn.Module) -> list[list[Block]]:
     """A layer as its blocks in order; a decoder that is more than a list of layers, as what it is made of."""
     if isinstance(stack, Layers):
         layers = [layer for layer in stack.modules() if isinstance(layer, Layer)]
         return [[_part(name, layer.get_submodule(name)) for name in layer.order] for layer in layers]
-    rows: list[list[dict[str, Any]]] = []
+    rows: list[list[Block]] = []
     for name, child in stack.named_children():
         if isinstance(child, Layers):
             rows += _layers(child)
@@ -58,12 +77,11 @@ def _layers(stack: nn.Module) -> list[list[dict[str, Any]]]:
     return rows
 
 
-def _part(name: str, part: nn.Module) -> dict[str, Any]:
-    """A block; `norm` are the parameters of the norm that goes with it, `past` says whether a stream runs past it."""
+def _part(name: str, part: nn.Module) -> Block:
     if not isinstance(part, Within):
-        return {**_block(_name(name, part), part), "norm": 0, "past": False}
+        return _block(_name(name, part), part)
     past = not isinstance(part.wiring.join, Replace)
-    return {**_block(_name(name, part.body), part.body), "norm": _count(part.wiring), "past": past}
+    return _block(_name(name, part.body), part.body, _count(part.wiring), past)
 
 
 def _name(name: str, part: nn.Module) -> str:
@@ -77,7 +95,7 @@ def _name(name: str, part: nn.Module) -> str:
     return type(cells[0]).__name__ + ways.get(type(part), "") if cells else BLOCKS.get(name, name)
 
 
-def _block(name: str, part: nn.Module) -> dict[str, Any]:
+def _block(name: str, part: nn.Module, norm: int = 0, past: bool = False) -> Block:
     sizes: dict[str, int] = {}
     if isinstance(part, Attention):
         queries, _, values = part.widths
@@ -86,7 +104,7 @@ def _block(name: str, part: nn.Module) -> dict[str, Any]:
         sizes = {"hidden": part.out.in_features}
     elif isinstance(part, nn.Embedding):
         sizes = {"vocabulary": part.num_embeddings, "width": part.embedding_dim}
-    return {"name": name, "parameters": _count(part), "sizes": sizes}
+    return Block(name, _count(part), sizes, norm, past)
 
 
 def _count(part: nn.Module) -> int:

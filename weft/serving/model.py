@@ -1,0 +1,75 @@
+"""The model that is served, for the page: its plan, its blocks and sizes, its parameters, its positions."""
+
+from typing import Annotated, Any
+
+import torch
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from weft.plans.cost import parameters_by_part
+from weft.serving.service import Served
+from weft.viewing.anatomy import Diagram, diagram, position_vectors
+
+DIGITS = 3  # of what a position brings
+
+router = APIRouter(prefix="/api", tags=["inside"])
+
+
+class Part(BaseModel):
+    name: str
+    count: int
+
+
+class Heads(BaseModel):
+    layers: int
+    heads: int
+
+
+class Model(BaseModel):
+    name: str
+    languages: list[str]
+    plan: dict[str, Any] = Field(description="As `weft show` writes it.")
+    parameters: int
+    parts: list[Part] = Field(description="Where the parameters are.")
+    diagram: Diagram
+    heads: dict[str, Heads] = Field(description="By kind of attention.")
+    limit: int = Field(description="Tokens of a sentence.")
+    card: str | None = Field(description="The README of the model.")
+
+
+@router.get("/model")
+async def model(service: Served) -> Model:
+    """What is served: its plan, its blocks and sizes, its parameters by part."""
+    translator = service.translator
+    first, folder = translator.models[0], translator.folders[0]
+    counts = parameters_by_part(first)
+    card = folder.path / "README.md"
+    return Model(
+        name=service.name,
+        languages=list(service.languages),
+        plan=folder.plan().plain(),
+        parameters=sum(counts.values()),
+        parts=[Part(name=name, count=count) for name, count in counts.items()],
+        diagram=diagram(first),
+        heads={kind: Heads(layers=layers, heads=heads) for kind, (layers, heads) in translator.heads.items()},
+        limit=translator.limit,
+        card=card.read_text(encoding="utf-8") if card.is_file() else None,
+    )
+
+
+class Positions(BaseModel):
+    encoder: list[list[float]]
+    decoder: list[list[float]]
+
+
+@router.get("/positions")
+async def positions(service: Served, length: Annotated[int, Query(ge=1, le=512)] = 64) -> Positions:
+    """What each position brings to a token, (length, width) of the encoder and of the decoder."""
+    first = service.translator.models[0]
+
+    def found() -> Positions:
+        each = (position_vectors(end, length) for end in (first.source, first.target))
+        encoder, decoder = (torch.round(vectors.double(), decimals=DIGITS).tolist() for vectors in each)
+        return Positions(encoder=encoder, decoder=decoder)
+
+    return await service.queue.run(found)
