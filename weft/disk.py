@@ -12,6 +12,7 @@ from weft.errors import NoRoom, WeftError
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 SUMS = "SHA256SUMS"  # the file that a folder's checksums stand in, as `sha256sum -c` reads them
+MOST_SUMS = 10_000  # bytes of it
 
 
 def flush(path: Path) -> None:
@@ -51,12 +52,12 @@ def seal(folder: Path, names: Sequence[str]) -> None:
 
 
 def damage(folder: Path, names: Sequence[str]) -> str | None:
-    """What is wrong with these files, in words; None: they are as they were written, or nobody wrote down how."""
+    """What is wrong with these files, in words; None: they are as they were sealed."""
     try:
-        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+        lines = read_text(within(folder, SUMS), MOST_SUMS).splitlines()
     except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError):
+        return f"its {SUMS} is missing"
+    except (OSError, ValueError):
         return f"its {SUMS} cannot be read"
     sums = {name: checksum for checksum, _, name in (line.partition("  ") for line in lines)}
     for name in names:

@@ -5,7 +5,8 @@ each model that ships with weft.
     tokeniser.json       its subwords
     about.json           its languages, and which heads align words
     model.safetensors    its weights (absent while a training is under way)
-    SHA256SUMS           the checksum of these
+    SHA256SUMS           the checksums of its weights and subwords
+    README.md            its card, where it has one
     checkpoints/         weights on the way, in a run folder
 """
 
@@ -29,13 +30,16 @@ from weft.errors import NoRoom, WeftError, unknown
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.plans.plan import Plan
 from weft.plans.presets import names, plan, read_whole_plan
+from weft.text.corpus import Corpus
 from weft.text.languages import Languages, direction_of
 from weft.text.tokeniser import Tokeniser
 
 KINDS = ("F16", "BF16", "F32", "F64")  # that weights are stored as
-MOST_BYTES = 100_000  # of about.json
+MOST_BYTES = 100_000  # of about.json or a card
+SEALED = ("model.safetensors", "tokeniser.json")  # plan.yaml may be edited, and about.json is added to
 SLACK = 4  # as many numbers as a file has may be allocated for a model, for what is built and then shared
 DEVICES = ("cpu", "cuda", "mps")
+STEP = re.compile(r"step-\d{8,}")
 SHIPPED = Path(__file__).parent / "shipped"
 
 
@@ -94,6 +98,10 @@ class Folder:
         """The weights of a training that has ended."""
         return self.path / "model.safetensors"
 
+    def steps(self) -> list[Path]:
+        """The checkpoints, oldest first; a copy that someone keeps beside them is none."""
+        return sorted(found for found in self.checkpoints.glob("step-*") if STEP.fullmatch(found.name))
+
     def plan(self) -> Plan:
         return read_whole_plan(within(self.path, "plan.yaml"))
 
@@ -107,6 +115,22 @@ class Folder:
         except (OSError, ValueError, RecursionError):
             return {}
         return about if isinstance(about, dict) else {}
+
+    def card(self) -> str | None:
+        """What whoever made the model says of it."""
+        try:
+            return read_text(within(self.path, "README.md"), MOST_BYTES)
+        except (OSError, ValueError):
+            return None
+
+    def validated_on(self) -> Corpus | None:
+        """The pairs that a run is validated on, where they are there and what was written."""
+        tokens = self.path / "tokens" / "valid"
+        if not Corpus.exists(tokens):
+            return None
+        for name in Corpus.FILES:
+            within(self.path, f"tokens/valid/{name}")
+        return None if damage(tokens, Corpus.FILES) else Corpus(tokens)
 
     def note(self, **facts: Any) -> None:
         """Write into about.json, beside what is there."""
@@ -128,7 +152,7 @@ class Folder:
         """A training has ended with these."""
         (self.path / SUMS).unlink(missing_ok=True)  # killed within, a model has no checksum rather than another's
         save_weights(weights, self.average)
-        seal(self.path, [self.average.name])
+        seal(self.path, SEALED)
 
     def forget(self) -> None:
         """A training goes on: its checkpoints are newer than what it ended with."""
@@ -137,12 +161,13 @@ class Folder:
 
     def weights(self) -> Path:
         """The finished model, or the newest checkpoint of a training that has not ended; as it was written."""
-        newest = [self.average] if self.average.is_file() else sorted(self.checkpoints.glob("step-*/model.safetensors"))
+        newest = [self.path] if self.average.is_file() else self.steps()[-1:]
         if not newest:
             raise WeftError(f"{self.path} has no weights yet: neither model.safetensors nor a checkpoint.")
-        found = within(self.path, str(newest[-1].relative_to(self.path)))
-        if wrong := damage(found.parent, [found.name]):
-            raise WeftError(f"{found.parent} is damaged: {wrong}.")
+        found = within(self.path, str((newest[0] / self.average.name).relative_to(self.path)))
+        is_sealed = (newest[0] / SUMS).exists()  # one that was put together by hand need not be
+        if is_sealed and (wrong := damage(newest[0], SEALED if newest[0] == self.path else [found.name])):
+            raise WeftError(f"{newest[0]} is damaged: {wrong}.")
         return found
 
     def model(self, device: str = "cpu") -> SequenceToSequence:

@@ -40,7 +40,7 @@ def test_a_training_stops_and_goes_on(small_disk: Path, tmp_path: Path) -> None:
     assert "No space left on device" in done.stderr
     assert "The last good checkpoint is" in done.stderr
     assert "Traceback" not in done.stderr
-    newest = checkpoint.newest(Folder(run).checkpoints)
+    newest = checkpoint.newest(Folder(run))
     assert newest is not None
     assert damage(newest, checkpoint.FILES) is None
     subprocess.run(["mount", "-o", "remount,size=40m", small_disk], check=True)

@@ -92,7 +92,7 @@ def test_a_training_that_is_killed_ends_as_if_it_had_not_been(tmp_path: Path, ki
     subprocess.run([sys.executable, "-m", "weft", *go_on(killed, steps)], check=True, capture_output=True)
 
     assert (killed / "model.safetensors").read_bytes() == (left_alone / "model.safetensors").read_bytes()
-    ends = [checkpoint.newest(Folder(run).checkpoints) for run in (left_alone, killed)]
+    ends = [checkpoint.newest(Folder(run)) for run in (left_alone, killed)]
     for name in ("model.safetensors", "optimiser.safetensors"):
         first, second = (read_weights(end / name) for end in ends if end)
         assert are_equal(first, second), name

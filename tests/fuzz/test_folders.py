@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 from tests.fuzz.broken import lying, meddled, mutated, survived
 from tests.training.tiny import Told, tiny_run, tiny_trainer
+from weft.commands import run
+from weft.disk import SUMS, seal
 from weft.errors import Interrupted, WeftError
 from weft.folder import Folder
 from weft.text.corpus import Corpus
@@ -35,7 +37,6 @@ class Good:
         self.checkpoint, self.corpus = self.run.checkpoints / "step-00000001", self.room / "tokens/valid"
         shutil.copy(self.checkpoint / "model.safetensors", self.run.average)
         shutil.copytree(self.run.path / "tokens", self.room / "tokens")
-        (self.checkpoint / "SHA256SUMS").unlink()  # who lies about the files lies about their checksums
         self.job = tiny_trainer(self.run)
         self.files = _bytes(self.run.path, *FILES)
         self.saved = _bytes(self.checkpoint, "model.safetensors", "optimiser.safetensors", "state.json")
@@ -67,6 +68,8 @@ def spoiled(folder: Path, good: dict[str, bytes], data: st.DataObject) -> Iterat
     if name.endswith(".json"):
         ways.append(meddled(json.loads(good[name])).map(lambda value: json.dumps(value).encode()))
     (folder / name).write_bytes(data.draw(st.one_of(ways)))
+    if (folder / SUMS).exists():
+        seal(folder, list(good))  # who lies about the files lies about their checksums
     try:
         yield
     finally:
@@ -103,6 +106,39 @@ def test_a_link_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
     else:
         with pytest.raises(WeftError, match=f"{name} is a link that leads out of its folder"):
             Folder.find(theirs).model()
+
+
+@pytest.mark.parametrize("name", ["README.md", "metrics.jsonl", "tokens/valid/ids.bin"])
+def test_what_a_link_leads_to_is_not_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    theirs = good().theirs(tmp_path)
+    shutil.copytree(good().room / "tokens", theirs / "tokens")
+    (tmp_path / "secret").write_text("password: 1234")
+    (theirs / name).unlink(missing_ok=True)
+    (theirs / name).symlink_to(tmp_path / "secret")
+    for command in ("show", "check"):
+        with pytest.raises(SystemExit):
+            run([command, str(theirs)])
+    assert "1234" not in "".join(capsys.readouterr())
+    assert Folder(theirs).card() is None
+
+
+def test_a_run_that_tells_nonsense_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    theirs = good().theirs(tmp_path)
+    (theirs / "README.md").write_bytes(b"\xff")
+    (theirs / "metrics.jsonl").write_text('5\n{"valid": 3, "step": 1}\n{"valid": {"loss": "x"}, "step": 2}\n')
+    with pytest.raises(SystemExit, match="0"):
+        run(["show", str(theirs)])
+    assert "newest validation: step 2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("spoil", [os.mkfifo, lambda file: os.truncate(file, 10**12)])
+def test_checksums_are_not_waited_for(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+    theirs = good().theirs(tmp_path)
+    if spoil is not os.mkfifo:
+        (theirs / "SHA256SUMS").touch()
+    spoil(theirs / "SHA256SUMS")
+    with pytest.raises(WeftError, match="its SHA256SUMS cannot be read"):
+        Folder.find(theirs).model()
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def cut(file: Path) -> None:
         ("optimiser.safetensors", Path.unlink),
         ("state.json", cut),
         ("SHA256SUMS", cut),
+        ("SHA256SUMS", Path.unlink),
     ],
 )
 def test_from_a_damaged_checkpoint_it_falls_back(
@@ -124,12 +125,47 @@ def test_a_damaged_model_is_refused_by_whoever_takes_its_weights(whole: Folder, 
         with pytest.raises(WeftError, match=r"model is damaged: its model\.safetensors is not what was written\.$"):
             take()
     (model.path / "SHA256SUMS").unlink()
-    model.model()  # from before there were checksums
+    model.model()  # one that was put together by hand
 
 
-def test_a_checkpoint_from_before_there_were_checksums(stopped: Folder) -> None:
-    (stopped.checkpoints / "step-00000005" / "SHA256SUMS").unlink()
+def test_subwords_that_are_not_what_was_written_are_refused(whole: Folder, tmp_path: Path) -> None:
+    model = Folder(shutil.copytree(whole.path, tmp_path / "model"))
+    flip_a_bit(model.path / "tokeniser.json")
+    with pytest.raises(WeftError, match=r"model is damaged: its tokeniser\.json is not what was written\.$"):
+        model.model()
+
+
+def test_what_is_damaged_twice_is_set_aside_twice(stopped: Folder) -> None:
+    for _ in range(2):
+        shutil.copytree(stopped.checkpoints / "step-00000004", stopped.checkpoints / "step-00000006")
+        flip_a_bit(stopped.checkpoints / "step-00000006" / "state.json")
+        assert tiny_trainer(stopped).resume()
+    assert [name for name in names(stopped) if "6" in name] == ["damaged-step-00000006", "damaged-step-00000006-2"]
+
+
+def test_a_copy_beside_the_checkpoints_is_none(stopped: Folder) -> None:
+    for copy in ("step-00000005.bak", "step-00000005-backup"):
+        shutil.copytree(stopped.checkpoints / "step-00000005", stopped.checkpoints / copy)
     assert resumed(stopped).progress.step == 8
+    assert {"step-00000005.bak", "step-00000005-backup"} <= set(names(stopped))
+
+
+def test_who_resumes_while_another_trains_leaves_its_files_alone(stopped: Folder) -> None:
+    draft = stopped.checkpoints / ".step-00000006.draft"
+    draft.mkdir()
+    with owned(stopped.path), pytest.raises(WeftError, match="is being trained by another process"):
+        tiny_trainer(stopped).resume()
+    assert draft.exists()
+
+
+def test_what_was_saved_on_request_and_goes_wrong_at_once_is_not_called_good(stopped: Folder) -> None:
+    """Step 5 was saved by Ctrl-C, and no validation has looked at it."""
+    job = tiny_trainer(stopped)
+    job.resume()
+    with torch.no_grad():
+        next(job.model.parameters()).fill_(torch.nan)
+    with pytest.raises(WeftError, match=r"step-00000005 was saved without a look at it: remove it, and --resume goes"):
+        job.train()
 
 
 def test_a_kill_between_two_renames_loses_nothing(stopped: Folder, whole: Folder, monkeypatch: Any) -> None:
@@ -149,6 +185,9 @@ def test_a_kill_between_two_renames_loses_nothing(stopped: Folder, whole: Folder
         with pytest.raises(KeyError):
             job._save()
     assert "step-00000005" not in names(stopped)
+    again = tiny_trainer(stopped)
+    again.resume()
+    assert again.progress.step == 5
     assert resumed(stopped).progress.step == 8
     assert_same_end(stopped, whole)
 

@@ -221,7 +221,7 @@ def test_weights_that_lead_nowhere_are_no_checkpoint(tmp_path: Path) -> None:
     folder = tiny_run(tmp_path, rate=1e30, schedule="constant", validate_every=1)
     with pytest.raises(WeftError, match=r"the validation loss after step 1 is (nan|inf): the training has diverged"):
         tiny_trainer(folder).train()
-    assert checkpoint.newest(folder.checkpoints) is None
+    assert checkpoint.newest(folder) is None
 
 
 def test_a_small_model_learns_to_reverse(tmp_path: Path) -> None:

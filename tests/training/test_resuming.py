@@ -55,7 +55,7 @@ def resumed(folder: Folder) -> Trainer:
 
 def assert_same_end(left: Folder, right: Folder) -> None:
     assert are_equal(read_weights(left.weights()), read_weights(right.weights()))
-    ends = [checkpoint.newest(folder.checkpoints) for folder in (left, right)]
+    ends = [checkpoint.newest(folder) for folder in (left, right)]
     for name in ("model.safetensors", "optimiser.safetensors"):
         first, second = (read_weights(end / name) for end in ends if end)
         assert are_equal(first, second), name
@@ -140,7 +140,7 @@ def test_ctrl_c_a_second_time_waits_for_what_is_being_saved(
     monkeypatch.setattr(checkpoint, "save", interrupted)
     with pytest.raises(Interrupted, match="Saved at step 1"):
         tiny_trainer(folder, Told(KeyboardInterrupt(), at=1)).train()
-    assert checkpoint.newest(folder.checkpoints) == checkpoint.path_of(folder.checkpoints, 1)
+    assert checkpoint.newest(folder) == checkpoint.path_of(folder.checkpoints, 1)
 
 
 @pytest.mark.parametrize("validation", [1, 2, 3])
@@ -165,7 +165,7 @@ def test_after_a_crash(folder: Folder, uninterrupted: Folder) -> None:
     """Nothing could be saved: it goes on from the last checkpoint, in the middle of an epoch."""
     with pytest.raises(RuntimeError, match="the power is gone"):
         tiny_trainer(folder, Told(RuntimeError("the power is gone"), at=5)).train()
-    assert checkpoint.newest(folder.checkpoints) == checkpoint.path_of(folder.checkpoints, 3)
+    assert checkpoint.newest(folder) == checkpoint.path_of(folder.checkpoints, 3)
     resumed(folder)
     assert_same_end(folder, uninterrupted)
 
@@ -326,7 +326,7 @@ def test_half_a_checkpoint_is_none(folder: Folder) -> None:
         job.train()
     draft = folder.checkpoints / ".step-00000002.draft"
     shutil.copytree(folder.checkpoints / "step-00000001", draft)
-    assert checkpoint.newest(folder.checkpoints) == checkpoint.path_of(folder.checkpoints, 1)
+    assert checkpoint.newest(folder) == checkpoint.path_of(folder.checkpoints, 1)
     resumed(folder)
     assert not draft.exists()
 

@@ -180,9 +180,9 @@ def test_sentences_that_the_positions_cannot_hold_are_left_out(tmp_path: Path) -
     ("name", "data", "reason"),
     [
         ("ids.bin", None, "its tokens are gone"),
-        ("ids.bin", bytes(7), "is damaged: Size of available data"),
-        ("ids.bin", bytes(8), "is damaged: ids.bin and ends.bin do not fit together"),
-        ("corpus.json", b"{", "is damaged: Expecting"),
+        ("ids.bin", bytes(8), "is damaged: its ids.bin is not what was written"),
+        ("corpus.json", b"{", "is damaged: its corpus.json is not what was written"),
+        ("SHA256SUMS", None, "is damaged: its SHA256SUMS is missing"),
     ],
 )
 def test_tokens_that_are_gone_or_damaged_are_named(tmp_path: Path, name: str, data: bytes | None, reason: str) -> None:

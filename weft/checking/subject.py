@@ -12,7 +12,6 @@ from weft.decoding import Greedy, Hypothesis
 from weft.folder import Folder
 from weft.models.sequence_to_sequence import END, SequenceToSequence
 from weft.text.batches import filled
-from weft.text.corpus import Corpus
 from weft.text.examples import EXAMPLES
 from weft.text.tokeniser import SIGNS, Tokeniser
 
@@ -68,9 +67,8 @@ def worst(differences: Iterable[float]) -> float:
 
 def _own_sources(folder: Folder, tokeniser: Tokeniser) -> list[list[int]]:
     """Of what a run was validated on, else of what weft ships for its language, else none."""
-    tokens = folder.path / "tokens" / "valid"
-    if Corpus.exists(tokens):
-        return [source.tolist() for source, _ in islice(Corpus(tokens), 10 * SENTENCES)]
+    if corpus := folder.validated_on():
+        return [source.tolist() for source, _ in islice(corpus, 10 * SENTENCES)]
     return tokeniser.encode_all(EXAMPLES.get((folder.languages() or ("",))[0], ()))
 
 

@@ -91,16 +91,17 @@ def _one(name: str) -> None:
 
 def _model(folder: "Folder") -> None:
     """What a folder tells beside its plan: languages, the newest scores of a run, the card of a shipped model."""
+    from weft.disk import within
     from weft.training.observers import metrics_rows
 
     print(f"\nlanguages: {_direction(folder)}")
-    metrics, card = folder.path / "metrics.jsonl", folder.path / "README.md"
+    metrics = within(folder.path, "metrics.jsonl")
     validations = [row for row in metrics_rows(metrics) if "valid" in row] if metrics.is_file() else []
     for row in validations[-1:]:
-        scores = ", ".join(f"{name} {value:.2f}" for name, value in row["valid"].items())
+        scores = ", ".join(f"{name} {value:.2f}" for name, value in row["valid"].items() if isinstance(value, float))
         print(f"newest validation: step {row['step']}, {scores}")
-    if card.is_file():
-        print(f"\n{card.read_text(encoding='utf-8')}", end="")
+    if card := folder.card():
+        print(f"\n{card}", end="")
 
 
 def _direction(folder: "Folder") -> str:

@@ -10,7 +10,6 @@ from weft.errors import WeftError, install, unknown
 from weft.exports.agreement import Agreement, agreement
 from weft.folder import Folder
 from weft.machine import ask
-from weft.text.corpus import Corpus
 from weft.text.examples import EXAMPLES
 from weft.text.reading import read_lines
 from weft.translator import Translator
@@ -61,8 +60,8 @@ def trial(folder: Folder, to: str, out: Path, quantisation: str = "float32", sam
     texts = _texts(folder, translator, sample)
     out.mkdir(parents=True)
     form.write(folder.plan(), translator.models[0], translator.tokeniser, out, quantisation)
-    if (folder.path / "README.md").is_file():
-        shutil.copyfile(folder.path / "README.md", out / "MODEL.md")  # its licence goes where the model goes
+    if card := folder.card():
+        (out / "MODEL.md").write_text(card, encoding="utf-8")  # its licence goes where the model goes
     _try_in_a_child(to, out)
     return agreement(translator, form.Engine(out), texts)
 
@@ -82,8 +81,7 @@ def _texts(folder: Folder, translator: Translator, sample: Path | None) -> list[
     language = (translator.languages or ("",))[0]
     if sample is not None:
         texts = list(read_lines(sample))
-    elif Corpus.exists(folder.path / "tokens" / "valid"):
-        corpus = Corpus(folder.path / "tokens" / "valid")
+    elif corpus := folder.validated_on():
         texts = [translator.tokeniser.decode(source.tolist()) for source, _ in islice(corpus, SAMPLE)]
     elif language in EXAMPLES:
         texts = list(EXAMPLES[language])

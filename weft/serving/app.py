@@ -35,7 +35,8 @@ def create_app(translator: Translator, settings: Settings | None = None, languag
     settings = settings or Settings()
     metrics = Metrics()
     queue = Queue(translator, settings.waiting, metrics)
-    service = Service(translator, languages, settings, queue, metrics)
+    first = translator.folders[0]
+    service = Service(translator, languages, first.plan(), first.card(), settings, queue, metrics)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -41,19 +41,18 @@ class Model(BaseModel):
 async def model(service: Served) -> Model:
     """What is served: its plan, its blocks and sizes, its parameters by part."""
     translator = service.translator
-    first, folder = translator.models[0], translator.folders[0]
+    first = translator.models[0]
     counts = parameters_by_part(first)
-    card = folder.path / "README.md"
     return Model(
         name=service.name,
         languages=list(service.languages),
-        plan=folder.plan().plain(),
+        plan=service.plan.plain(),
         parameters=sum(counts.values()),
         parts=[Part(name=name, count=count) for name, count in counts.items()],
         diagram=diagram(first),
         heads={kind: Heads(layers=layers, heads=heads) for kind, (layers, heads) in translator.heads.items()},
         limit=translator.limit,
-        card=card.read_text(encoding="utf-8") if card.is_file() else None,
+        card=service.card,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from weft.errors import WeftError
+from weft.plans.plan import Plan
 from weft.serving.metrics import Metrics
 from weft.serving.queue import Queue
 from weft.text.languages import Languages, direction_of
@@ -32,6 +33,8 @@ class Settings:
 class Service:
     translator: Translator
     languages: Languages
+    plan: Plan
+    card: str | None
     settings: Settings
     queue: Queue
     metrics: Metrics

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from weft.disk import flush, write_text
+from weft.disk import flush, seal, write_text
 from weft.errors import WeftError
 from weft.text.tokeniser import Tokeniser
 
@@ -21,6 +21,8 @@ Ids = NDArray[np.uint16] | NDArray[np.uint32]
 
 class Corpus:
     """Pair i is `corpus[i]`, a source and a target as ids that end in END."""
+
+    FILES = ("corpus.json", "ends.bin", "ids.bin")
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -59,11 +61,12 @@ class Corpus:
         for name in ("ids.bin", "ends.bin"):
             flush(folder / name)
         write_text(folder / "corpus.json", json.dumps(about))  # last: a folder without it is not a corpus
+        seal(folder, cls.FILES)
         return cls(folder)
 
     @staticmethod
     def exists(folder: Path) -> bool:
-        return all((folder / name).is_file() for name in ("corpus.json", "ends.bin", "ids.bin"))
+        return all((folder / name).is_file() for name in Corpus.FILES)
 
     def __len__(self) -> int:
         return len(self._ends) // 2

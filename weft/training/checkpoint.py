@@ -13,6 +13,7 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from torch.optim import Optimizer
 
 from weft.disk import flush, seal, write_text
 from weft.errors import WeftError
-from weft.folder import fitting_weights, parameters, read_weights, save_weights
+from weft.folder import Folder, fitting_weights, parameters, read_weights, save_weights
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.training.united import fill, slice_like
 
@@ -79,6 +80,13 @@ def _hidden(checkpoint: Path, kind: str) -> Path:
     return checkpoint.with_name(f".{checkpoint.name}.{kind}")
 
 
+def set_aside(checkpoint: Path) -> Path:
+    """A damaged one, under a name that nothing has yet."""
+    name = f"damaged-{checkpoint.name}"
+    names = (checkpoint.with_name(name if n == 1 else f"{name}-{n}") for n in count(1))
+    return checkpoint.rename(next(free for free in names if not free.exists()))
+
+
 def mend(folder: Path) -> None:
     """Clear up what a killed process left: what it had not finished is dropped, what it had moved aside comes back."""
     for old in folder.glob(".step-*.old"):
@@ -91,16 +99,16 @@ def mend(folder: Path) -> None:
         shutil.rmtree(draft)
 
 
-def resumable(folder: Path) -> list[Path]:
+def resumable(folder: Folder) -> list[Path]:
     """The checkpoints that a training can go on from, or should, newest first."""
-    found = sorted(folder.glob("step-*"), reverse=True)
+    found = folder.steps()[::-1]
     return [
         *found[:KEPT],
         *(checkpoint for checkpoint in found[KEPT:] if (checkpoint / "optimiser.safetensors").exists()),
     ]
 
 
-def newest(folder: Path) -> Path | None:
+def newest(folder: Folder) -> Path | None:
     """The newest that a training can go on from."""
     return next((found for found in resumable(folder) if (found / "optimiser.safetensors").exists()), None)
 
@@ -155,9 +163,9 @@ def _accelerators() -> dict[str, Any]:
     return {name: module for name, module in (("cuda", torch.cuda), ("mps", torch.mps)) if module.is_available()}
 
 
-def prune(folder: Path, keep: set[int]) -> None:
+def prune(folder: Folder, keep: set[int]) -> None:
     """Drop the weights of other steps, and the optimisers of all; but not of the two newest checkpoints."""
-    for checkpoint in sorted(folder.glob("step-*"))[:-KEPT]:
+    for checkpoint in folder.steps()[:-KEPT]:
         if int(checkpoint.name.removeprefix("step-")) not in keep:
             shutil.rmtree(checkpoint.rename(_hidden(checkpoint, "draft")))  # killed within, it is no half checkpoint
         else:

@@ -78,7 +78,8 @@ class Trainer:
 
         What is said of damaged ones is returned; they are set aside.
         """
-        found, damaged = self.workers.gather(self._newest_whole() if self.workers.is_first else (None, []))[0]
+        with owned(self.folder.path) if self.workers.is_first else nullcontext():
+            found, damaged = self.workers.gather(self._newest_whole() if self.workers.is_first else (None, []))[0]
         if found is not None:
             self.progress = checkpoint.load(found, self.model, self.optimiser, self.workers.rank)
         return damaged
@@ -86,10 +87,10 @@ class Trainer:
     def _newest_whole(self) -> tuple[Path | None, list[str]]:
         checkpoint.mend(self.folder.checkpoints)
         damaged: dict[Path, str] = {}
-        for found in checkpoint.resumable(self.folder.checkpoints):
+        for found in checkpoint.resumable(self.folder):
             wrong = damage(found, checkpoint.FILES)
             if wrong is None:
-                aside = {path: path.rename(path.with_name(f"damaged-{path.name}")) for path in damaged}
+                aside = {path: checkpoint.set_aside(path) for path in damaged}
                 return found, [f"{path} is damaged: {damaged[path]}. It is now {aside[path].name}." for path in damaged]
             damaged[found] = wrong
         if damaged:
@@ -124,7 +125,7 @@ class Trainer:
             raise NoRoom(f"{error} Stopped after step {self.progress.step}. {self._last_good()}") from None
 
     def _refuse_to_fall_behind(self) -> None:
-        ahead = checkpoint.newest(self.folder.checkpoints)
+        ahead = checkpoint.newest(self.folder)
         if ahead is not None and ahead > checkpoint.path_of(self.folder.checkpoints, self.progress.step):
             raise WeftError(f"{ahead} is newer than this training, which would overwrite it: resume from there.")
 
@@ -143,7 +144,7 @@ class Trainer:
                 observer.close()
 
     def _last_good(self) -> str:
-        found = checkpoint.newest(self.folder.checkpoints)
+        found = checkpoint.newest(self.folder)
         return f"The last good checkpoint is {found}." if found else "There is no checkpoint yet."
 
     def _listening(self) -> AbstractContextManager[list[int]]:
@@ -180,7 +181,7 @@ class Trainer:
         step = self.progress.step
         if step == 0:
             return "Nothing was learned yet."
-        if checkpoint.newest(self.folder.checkpoints) != checkpoint.path_of(self.folder.checkpoints, step):
+        if checkpoint.newest(self.folder) != checkpoint.path_of(self.folder.checkpoints, step):
             self._save()
         return f"Saved at step {step}; --resume goes on from there."
 
@@ -227,8 +228,13 @@ class Trainer:
                 self._diverged(f"the {what} of step {self.progress.step + 1} is {value} (epoch {epoch}, {numbers})")
 
     def _diverged(self, finding: str) -> NoReturn:
+        last = self._last_good()
+        if self.progress.step and self.progress.step not in self.progress.scores:
+            saved = checkpoint.path_of(self.folder.checkpoints, self.progress.step)
+            if saved.exists():  # when it was asked to stop: nobody looked at what it had learned
+                last = f"{saved} was saved without a look at it: remove it, and --resume goes on from the one before."
         raise WeftError(
-            f"{finding}: the training has diverged. {self._last_good()} "
+            f"{finding}: the training has diverged. {last} "
             "Set a lower rate, a longer warmup or a smaller clip: --resume takes --set too."
         )
 
@@ -268,7 +274,7 @@ class Trainer:
         self._save()
         if self.workers.is_first:
             keep = {*self._to_average()[: self.options.average_of], self._by_goodness()[0]}
-            checkpoint.prune(self.folder.checkpoints, keep)
+            checkpoint.prune(self.folder, keep)
 
     def _scores(self) -> dict[str, float]:
         with self.united.whole() as model:

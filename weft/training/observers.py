@@ -157,7 +157,10 @@ def metrics_rows(file: Path) -> Iterator[dict[str, Any]]:
     """What a metrics file holds, line by line."""
     for line in file.read_text(encoding="utf-8").split("\n"):
         with suppress(ValueError):  # half a line, where a run was killed
-            yield json.loads(line)
+            row = json.loads(line)
+            match row:
+                case {"step": int(), "valid": dict()} | {"step": int(), "loss": float()}:
+                    yield row
 
 
 def _place(row: dict[str, Any]) -> tuple[int, bool]:

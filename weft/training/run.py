@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from weft.disk import owned, room_in_words
+from weft.disk import damage, owned, room_in_words
 from weft.errors import WeftError
 from weft.folder import Folder, load_weights, parameters, read_weights, save_weights, usable_device
 from weft.plans.catalogues import POSITIONS
@@ -199,6 +199,8 @@ def _corpus(folder: Folder, name: str) -> Corpus:
     try:
         if not Corpus.exists(tokens):
             raise WeftError(f"its tokens are gone ({tokens}).")
+        if wrong := damage(tokens, Corpus.FILES):
+            raise WeftError(f"{tokens} is damaged: {wrong}.")
         return Corpus(tokens)
     except WeftError as error:
         raise WeftError(
