@@ -167,6 +167,21 @@ def test_a_plan_that_claims_much_gets_no_memory(tmp_path: Path) -> None:
         Folder.find(theirs).model()
 
 
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"mixer": {"name": "convolution", "dilation": 20_000_000}},
+        {"encoder.stack": {"name": "unfolded", "factor": 1e8}},
+        {"longest": 10**9},
+    ],
+)
+def test_a_plan_that_claims_what_costs_no_weights_is_refused(tmp_path: Path, lie: dict[str, object]) -> None:
+    theirs = good().theirs(tmp_path)
+    good().run.plan().with_settings(lie).write(theirs / "plan.yaml")
+    with pytest.raises(WeftError, match=r"cannot be built:\n.*: at most \d+ is allowed"):
+        Folder.find(theirs).model()
+
+
 @pytest.mark.parametrize("claimed", [2**63 - 1, 10**12, 200_000_000])
 def test_a_header_that_lies_gets_no_memory(tmp_path: Path, claimed: int) -> None:
     theirs = good().theirs(tmp_path)

@@ -3,7 +3,8 @@
 import pytest
 
 from weft.errors import WeftError
-from weft.plans.check import AT_LEAST, POSITIVE, RATES, WORDS, check, problems
+from weft.plans.catalogues import ALL
+from weft.plans.check import AT_LEAST, AT_MOST, POSITIVE, RATES, WORDS, check, problems
 from weft.plans.plan import ELSEWHERE, Plan
 
 PLAN = Plan().with_settings({"width": 8, "vocabulary": 260})
@@ -125,6 +126,21 @@ def test_a_source_is_stretched_and_not_cut() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("setting", "most"),
+    [
+        ("encoder.mixer={{name: convolution, kernel: {}}}", 256),
+        ("encoder.mixer={{name: bottleneck, dilation: {}}}", 1024),
+        ("encoder.stack={{name: unfolded, factor: {}}}", 10),
+        ("training.longest={}", 65536),
+    ],
+)
+def test_what_costs_no_weights_cannot_fill_the_memory(setting: str, most: int) -> None:
+    assert wrong(setting.format(most)) == []
+    (found,) = wrong(setting.format(most + 1))
+    assert found.endswith(f": at most {most} is allowed, not {most + 1}.")
+
+
 def test_a_width_of_nothing() -> None:
     assert wrong("width=0") == ["width: at least 1 is wanted, not 0."]
 
@@ -214,6 +230,19 @@ def test_every_bounded_number_and_word_has_a_test_here() -> None:
         *("rate", "epsilon"),
         *("average", "best_by", "sharing", "direction"),
     }
+
+
+def test_every_number_of_a_part_has_an_end() -> None:
+    """A stranger may write any: only those stay open that neither memory nor time depends on."""
+    open_ended = {"features", "warmup", "epsilon"}  # the first ends at the width, the others are numbers of a formula
+    numbers = {
+        name
+        for catalogue in ALL
+        for part in catalogue
+        for name, option in catalogue.options(part).items()
+        if option.annotation in (int, float, int | None, float | None)
+    }
+    assert numbers - {*AT_MOST, *RATES} == open_ended
 
 
 # Combinations

@@ -56,6 +56,10 @@ AT_MOST = {
     "value_width": 2**16,
     "hidden": 2**20,
     "limit": 2**24,
+    "kernel": 2**8,  # this and the next: a window is filled up with zeros as far as it reaches
+    "dilation": 2**10,
+    "factor": 10,
+    "longest": 2**16,
     "seed": 2**62,
 }
 RATES = ("dropout", "bpe_dropout", "smoothing", "beta1", "beta2", "floor")
