@@ -17,10 +17,10 @@ from tests.contracts.tiny import stirred, tiny_plan
 from tests.toys import PAIRS
 from weft.checking import check as checking
 from weft.checking.check import CHECKS, check
-from weft.checking.subject import Finding, Subject, worst
+from weft.checking.subject import Finding, Subject
 from weft.checking.weights import other_bits
 from weft.decoding import Sample
-from weft.exports.agreement import Agreement
+from weft.exports.agreement import Agreement, worst
 from weft.folder import Folder, parameters, save_weights
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.parts.call import Call, Memory, State

@@ -1,6 +1,7 @@
 """The verb and what it leaves behind: a folder whose README works, checked, or nothing at all."""
 
 import contextlib
+import math
 import re
 from pathlib import Path
 
@@ -118,6 +119,15 @@ def test_an_export_that_is_not_the_model_is_not_left_behind(
     with pytest.raises(weft.WeftError, match=r"the export is not the model: .* differ by 0\.5\. Nothing was written"):
         export(run, "ctranslate2", tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("quantisation", ["float32", "int8"])
+def test_a_model_of_no_numbers_is_not_exported(tmp_path: Path, quantisation: str) -> None:
+    folder = toy_run(tmp_path / "run")
+    folder.finish({name: value.detach() * math.nan for name, value in parameters(folder.model()).items()})
+    with pytest.raises(weft.WeftError, match=r"the export is not the model: .* differ by nan\. Nothing was written"):
+        export(folder, "ctranslate2", tmp_path / "out", quantisation)
+    assert [file.name for file in tmp_path.iterdir()] == ["run"]
 
 
 def test_an_engine_that_dies_takes_nobody_along(run: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from weft.checking.subject import Finding, Subject, worst
+from weft.checking.subject import Finding, Subject
 from weft.decoding import Beam, Greedy, Hypothesis
+from weft.exports.agreement import worst
 from weft.models.sequence_to_sequence import PAD, START, SequenceToSequence
 from weft.text.batches import filled
 from weft.viewing.attention import Recorder

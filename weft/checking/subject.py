@@ -1,7 +1,7 @@
 """What is checked, and what a check finds."""
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -58,11 +58,6 @@ class Finding:
 
 
 Check = Callable[[Subject], Finding | str]  # a finding, or why there is none
-
-
-def worst(differences: Iterable[float]) -> float:
-    """The largest; one that is no number is the worst of all."""
-    return float(torch.tensor([0.0, *differences], dtype=torch.float64).max())
 
 
 def _own_sources(folder: Folder, tokeniser: Tokeniser) -> list[list[int]]:

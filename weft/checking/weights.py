@@ -6,7 +6,8 @@ from tempfile import TemporaryDirectory
 import torch
 from torch import Tensor, nn
 
-from weft.checking.subject import Finding, Subject, worst
+from weft.checking.subject import Finding, Subject
+from weft.exports.agreement import worst
 from weft.folder import load_weights, parameters, save_weights
 from weft.models.sequence_to_sequence import START
 from weft.parts.attention import Attention, clear_attention

@@ -4,9 +4,11 @@ The first is the sharper question: it needs no search, and a weight in the wrong
 second is what people see. Of two translations that are rated alike to the last digit of a float, either may be taken.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+import torch
 
 from weft.decoding import best_first, search_all
 from weft.decoding.hypothesis import Hypothesis, length_limits
@@ -60,7 +62,7 @@ class Agreement:
 def agreement(translator: Translator, engine: Engine, texts: Sequence[str]) -> Agreement:
     sources = translator.tokeniser.encode_all(texts)
     limits = [length_limits(translator.models, filled([source]))[0] for source in sources]
-    gaps, searched = [0.0], []
+    gaps, searched = [], []
     for beam in BEAMS:
         ours = [found[0] for found in search_all(best_first(beam, 1.0), translator.models, sources)]
         theirs = engine.translate(texts, beam, limits)
@@ -69,7 +71,12 @@ def agreement(translator: Translator, engine: Engine, texts: Sequence[str]) -> A
         for one, some, rated in zip(ours, ids, engine.log_probs(texts, ids), strict=True):
             gaps += [abs(a - b) for a, b in zip(one.log_probs[: len(some)], rated)]
         searched.append(_compared(translator, engine, texts, beam, ours, theirs))
-    return Agreement(len(texts), max(gaps), tuple(searched))
+    return Agreement(len(texts), worst(gaps), tuple(searched))
+
+
+def worst(differences: Iterable[float]) -> float:
+    """The largest; one that is no number is the worst of all."""
+    return float(torch.tensor([0.0, *differences], dtype=torch.float64).max())
 
 
 def _compared(
