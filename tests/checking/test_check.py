@@ -20,6 +20,7 @@ from weft.checking.check import CHECKS, check
 from weft.checking.subject import Finding, Subject
 from weft.checking.weights import other_bits
 from weft.decoding import Sample
+from weft.errors import Interrupted
 from weft.exports.agreement import Agreement, worst
 from weft.folder import Folder, parameters, save_weights
 from weft.models.sequence_to_sequence import SequenceToSequence
@@ -152,12 +153,43 @@ def test_there_is_a_fault_for_every_check() -> None:
     assert {name for name, _ in FAULTS} == set(CHECKS)
 
 
-def test_a_model_of_no_numbers_fails(tmp_path: Path) -> None:
-    broken = model_folder(tmp_path, plan("transformer-tiny").with_settings(SMALL))
-    weights = {name: value.detach() * math.nan for name, value in parameters(broken.model()).items()}
-    save_weights(weights, broken.average)
-    assert failed(broken, "cached = uncached decoding")
-    assert failed(broken, "fast = clear attention")
+def filled_with(path: Path, value: float) -> Folder:
+    """A model whose weights are all the same."""
+    folder = model_folder(path, plan("transformer-tiny").with_settings(SMALL))
+    save_weights(
+        {name: torch.full_like(old, value) for name, old in parameters(folder.model()).items()}, folder.average
+    )
+    return folder
+
+
+def test_a_model_of_no_numbers_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The short training breaks off: that check has failed, in words, and the table is whole."""
+    monkeypatch.setattr(check, "__defaults__", ("cpu", INSIDE))
+    broken = filled_with(tmp_path, math.nan)
+    done = command("check", str(broken.path), "--json")
+    assert done.returncode == 1, done.stderr
+    rows = {row.pop("check"): row for row in json.loads(done.stdout)["checks"]}
+    assert list(rows) == list(INSIDE)
+    assert {name for name, row in rows.items() if row["passed"]} == {
+        "saved and loaded = original",
+        "text = its round trip",
+    }
+    assert rows["resumed = uninterrupted"]["of"].startswith("the loss of step 1 is nan")
+    *table, last = command("check", str(broken.path)).stdout.splitlines()
+    assert len(table) == len(INSIDE)
+    assert last == "7 of 9 failed"
+
+
+def test_a_model_of_zeros_is_not_divided_by(tmp_path: Path) -> None:
+    assert not failed(filled_with(tmp_path, 0.0), "fast = clear attention")
+
+
+def test_who_stops_a_check_stops_all(folder: Folder) -> None:
+    def stopped(subject: Subject) -> Finding:
+        raise Interrupted
+
+    with pytest.raises(Interrupted):
+        list(check(folder, checks={"one": stopped}))
 
 
 def test_what_is_no_number_is_the_worst() -> None:

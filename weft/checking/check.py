@@ -1,5 +1,6 @@
 """All checks of a model, one after the other."""
 
+import math
 from collections.abc import Iterator, Mapping
 
 from weft.checking.decoding import batched, beam_of_one, cached, padded, watched
@@ -8,6 +9,7 @@ from weft.checking.subject import Check, Finding, Subject
 from weft.checking.text import round_trip
 from weft.checking.training import resumed
 from weft.checking.weights import fast_attention, stored
+from weft.errors import Interrupted, WeftError
 from weft.exports.export import FORMATS
 from weft.folder import Folder
 
@@ -31,4 +33,14 @@ def check(
     """The name of each check and its finding, or why there is none, as they come."""
     subject = Subject.of(folder, device)
     for name, measure in checks.items():
-        yield name, measure(subject)
+        yield name, _measured(measure, subject)
+
+
+def _measured(measure: Check, subject: Subject) -> Finding | str:
+    """What breaks off has failed, with its sentence; the checks after it are done all the same."""
+    try:
+        return measure(subject)
+    except Interrupted:
+        raise
+    except WeftError as error:
+        return Finding(math.nan, 0, " ".join(str(error).split()))

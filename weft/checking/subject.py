@@ -50,7 +50,7 @@ class Finding:
 
     difference: float
     tolerance: float
-    of: str  # what was measured
+    of: str  # what was measured, or what broke off
 
     @property
     def passed(self) -> bool:

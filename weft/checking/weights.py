@@ -51,7 +51,8 @@ def fast_attention(subject: Subject) -> Finding | str:
 
     def compare(attention: Attention, given: tuple[Tensor, Call], output: Tensor) -> None:
         clear = attention.out(clear_attention(*attention.looks(*given)).transpose(1, 2).flatten(2))  # (B, T, D)
-        gaps.append(float((output - clear).abs().max() / clear.abs().max()))
+        gap = (output - clear).abs().max()
+        gaps.append(float(gap / clear.abs().max()) if gap else 0.0)  # zeros are equal too, and 0 / 0 is no number
 
     hooks = [part.register_forward_hook(compare) for part in subject.model.modules() if isinstance(part, Attention)]
     try:
