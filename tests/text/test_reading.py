@@ -488,6 +488,17 @@ def test_po_in_another_encoding(write: Write) -> None:
     )
 
 
+@pytest.mark.parametrize("charset", ["hex", "rot13", "undefined", "punycode", "utf-16"])
+def test_po_in_no_encoding(write: Write, charset: str) -> None:
+    name = write("a.po", PO.replace("UTF-8", charset))
+    assert read_until_error(read_pairs([name]))[1] == f"  charset={charset}, which no PO file is written in: a.po"
+
+
+def test_po_with_half_of_a_surrogate_pair(write: Write) -> None:
+    name = write("a.po", PO.encode("ascii", "ignore").replace(b"UTF-8", b"UTF-7").replace(b"Open", b"+2AA-"))
+    assert read_until_error(read_pairs([name]))[1] == "  not valid UTF-7: a.po"
+
+
 def test_broken_po_is_reported_with_its_line(write: Write) -> None:
     assert read_until_error(read_pairs([write("a.po", PO + "nonsense\n")]))[1] == "  broken PO syntax: a.po:31"
 

@@ -284,18 +284,30 @@ def _catalogue(stream: IO[bytes], notes: Notes) -> Any:
     polib = _installed("polib")
     data = stream.read()
     encoding = polib.detect_encoding(data)
+    if not _has_ascii(encoding):
+        notes.problem(f"charset={encoding}, which no PO file is written in", None)
+        return None
     try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        notes.problem(f"not valid {encoding.upper()}", data.count(b"\n", 0, error.start) + 1)
+        text = data.decode(encoding).encode()
+    except UnicodeError as error:  # in encoding: UTF-7 can make half of a surrogate pair
+        line = data.count(b"\n", 0, error.start) + 1 if isinstance(error, UnicodeDecodeError) else None
+        notes.problem(f"not valid {encoding.upper()}", line)
         return None
     with tempfile.TemporaryDirectory() as folder:
         # polib splits a string at U+2028 and its like, which are text; a file it splits at newlines only.
         copy = Path(folder, "copy.po")
-        copy.write_text(text, encoding="utf-8", newline="")
+        copy.write_bytes(text)
         try:
             return polib.pofile(str(copy), encoding="utf-8")
         except OSError as error:
             line = re.search(r"line (\d+)", str(error))
             notes.problem("broken PO syntax", int(line[1]) if line else None)
             return None
+
+
+def _has_ascii(encoding: str) -> bool:
+    """What names its encoding in ASCII has ASCII in it. Python knows other codecs too: hex, rot13, punycode."""
+    try:
+        return b"msgid".decode(encoding) == "msgid"
+    except (LookupError, UnicodeError):
+        return False
