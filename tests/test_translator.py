@@ -115,6 +115,22 @@ def test_attention_for_a_given_translation(toy: weft.Translator) -> None:
     assert seen.translation == "RED CAT"
 
 
+@pytest.mark.parametrize(
+    ("text", "term", "translation", "token"),
+    [
+        ("Can you lend me some money?", "money", "Kannst du mir etwas Geld leihen?", "·Geld"),
+        ("The squirrel sleeps.", "squirrel", "Das Eichhörnchen schläft.", "·E"),
+        ("I want to go to New York.", "New York", "Ich möchte nach New York gehen.", "·New"),
+        ("I have a lot of work to do.", "work", "Ich habe viel zu tun.", None),
+    ],
+)
+def test_where_the_word_begins_that_a_term_became(text: str, term: str, translation: str, token: str | None) -> None:
+    german = weft.load("en-de")
+    ids, start = german.tokeniser.encode(translation), text.index(term)
+    [place] = german.beginnings(text, ids, [(start, start + len(term))])
+    assert token == (None if place is None else german.tokeniser.readable(ids)[place])
+
+
 def test_models_with_other_subwords_cannot_vote(toy: weft.Translator, tmp_path: Path) -> None:
     other = toy_run(tmp_path / "other", vocabulary=290)
     with pytest.raises(weft.WeftError, match="have different subwords"):

@@ -1,9 +1,9 @@
 """A trained model at work: text in, text out. The command line, the service and Python all use this one."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 
 import torch
@@ -17,7 +17,7 @@ from weft.text.batches import filled
 from weft.text.corpus import Corpus
 from weft.text.sentences import Piece, split_long, split_sentences
 from weft.text.tokeniser import Tokeniser
-from weft.viewing.alignment import Aligner, Seen, choose, known_or_usual, words
+from weft.viewing.alignment import Aligner, Seen, choose, known_or_usual, words, written_from
 from weft.viewing.attention import Attention, Recorder, check_head, heads_of
 from weft.viewing.heads import Head, Without
 from weft.viewing.search import SearchTree, search_tree
@@ -179,6 +179,24 @@ class Translator:
         if not self.heads["cross"][0]:
             raise WeftError("this model has no encoder-decoder attention: it cannot say which word comes from which.")
         return self.aligner.weights(self._seen(self.tokeniser.encode(text), ids))
+
+    def beginnings(self, text: str, ids: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[int | None]:
+        """For each span of characters of a text, which token of its translation begins the word that was written from
+        it; None where no word was."""
+        if not self.heads["cross"][0]:
+            return [None for _ in spans]
+        source, written = self.tokeniser.encode(text), self.tokeniser.characters(ids)
+        each = replace(self._seen(source, ids), source=range(len(source)), target=range(len(ids) - 1))
+        weights = self.aligner.weights(each)
+        ends = [*accumulate(map(len, self.tokeniser.characters(source)), initial=-1)]  # with the space before the text
+        found = []
+        for start, end in spans:
+            held = [i for i in range(len(source)) if ends[i] < end and ends[i + 1] > start]
+            at = written_from(held, weights)
+            while at and ids[at] in self.tokeniser.inner and written[at - 1][-1:].isalnum():
+                at -= 1
+            found.append(at)
+        return found
 
     def choose_aligner(self, pairs: Sequence[tuple[str, str]]) -> Aligner:
         """The head that aligns these pairs best, which the model has not learned from."""

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.decoding.fakes import FOREVER, TRAP, VOCABULARY, A, B, C, History, TableModel, one_table, sources
-from weft.decoding import Beam, Constrained, Greedy, Hypothesis, Sample
+from weft.decoding import Beam, Constrained, Greedy, Hypothesis, Phrase, Sample
 from weft.errors import WeftError
 from weft.models.sequence_to_sequence import END, START
 
@@ -158,7 +158,7 @@ def test_a_beam_is_narrower_than_the_vocabulary() -> None:
 
 @pytest.mark.parametrize("alpha", [10.5, -400, math.nan, math.inf])
 def test_a_length_penalty_is_a_small_number(alpha: float) -> None:
-    for search in (Beam, Greedy, Sample, partial(Constrained, ((A,),))):
+    for search in (Beam, Greedy, Sample, partial(Constrained, (Phrase((A,)),))):
         search(length_penalty=-10)
         with pytest.raises(WeftError, match=f"lies between -10 and 10, not {alpha}"):
             search(length_penalty=alpha)

@@ -7,7 +7,7 @@ import pytest
 from torch import Tensor
 
 from tests.decoding.fakes import FOREVER, TRAP, VOCABULARY, A, B, C, Table, TableModel, one_table, sources
-from weft.decoding import Beam, Constrained, Hypothesis
+from weft.decoding import Beam, Constrained, Hypothesis, Phrase
 from weft.models.sequence_to_sequence import END, START
 from weft.parts.call import Memory, Watch
 
@@ -23,8 +23,13 @@ class Fresh(TableModel):
         return super().encode(source, watch)
 
 
+def search(*phrases: Phrase, table: Table = FREE, **options: object) -> list[Hypothesis]:
+    return Constrained(phrases, **options)([one_table(table)], sources(3))[0]  # type: ignore[arg-type, list-item]
+
+
 def best(phrases: tuple[tuple[int, ...], ...], table: Table = FREE, **options: object) -> Hypothesis:
-    return Constrained(phrases, **options)([one_table(table)], sources(3))[0][0]  # type: ignore[arg-type, list-item]
+    """With phrases that stand for no word."""
+    return search(*map(Phrase, phrases), table=table, **options)[0]
 
 
 def test_without_phrases_it_is_the_likeliest_of_a_beam_search() -> None:
@@ -66,15 +71,61 @@ def test_no_word_goes_on_after_a_phrase() -> None:
     assert best(((A,),), table, inner=frozenset({B})).ids == (A, C, END)
 
 
+def test_of_two_that_are_alike_only_one_is_begun_at_a_time() -> None:
+    model = one_table(FREE)
+    Constrained((Phrase((C,)), Phrase((C,))), width=2)([model], sources(3))  # type: ignore[list-item]
+    assert model.rows[:2] == [1, 3]  # then a and b, and c as one of the two
+
+
 def test_what_cannot_come_is_answered_as_without_it() -> None:
     """The table never says b: no translation holds it."""
     model = Fresh(dict.fromkeys(range(VOCABULARY), FOREVER), limit=6)
-    found = Constrained(((B,),), width=2)([model], sources(3))[0]  # type: ignore[list-item]
+    found = Constrained((Phrase((B,)),), width=2)([model], sources(3))[0]  # type: ignore[list-item]
     assert [one.ids for one in found] == [one.ids for one in Beam(2)([one_table(FOREVER, limit=6)], sources(3))[0]]  # type: ignore[list-item]
 
 
 def test_of_a_batch_each_sentence_has_its_own_answer() -> None:
     tables = {A: FREE, B: {START: {C: 1.0}, C: {END: 1.0}}}
-    first, second = Constrained(((C,),))([Fresh(tables)], sources(3, 5))  # type: ignore[list-item]
+    first, second = Constrained((Phrase((C,)),))([Fresh(tables)], sources(3, 5))  # type: ignore[list-item]
     assert first[0].ids == best(((C,),)).ids
     assert [one.ids for one in second] == [(C, END)]
+
+
+# a b, or b a; c is as good as never written
+WORDS: Table = {
+    START: {A: 0.6, B: 0.38, C: 0.01, END: 0.01},
+    A: {B: 0.9, A: 0.05, END: 0.05},
+    B: {END: 0.7, A: 0.2, C: 0.1},
+    C: {B: 0.7, A: 0.2, END: 0.1},
+}
+
+
+def test_a_phrase_that_stands_for_a_word_comes_in_its_place_at_its_price() -> None:
+    found = search(Phrase((C,), A), table=WORDS)
+    assert found[0].ids == (C, B, END)
+    assert found[0].log_probs == pytest.approx([math.log(p) for p in (0.6, 0.7, 0.7)], abs=1e-4)
+    assert not any(A in one.ids for one in found), "the word itself is not written"
+    assert best(((C,),), WORDS).ids == (A, B, C, B, END), "where it stands for none it comes beside it"
+
+
+def test_more_tokens_of_it_cost_no_more() -> None:
+    found = search(Phrase((C, C, B), A), table=WORDS)[0]
+    assert found.ids == (C, C, B, END)
+    assert found.log_probs == pytest.approx([math.log(0.6), 0.0, 0.0, math.log(0.7)], abs=1e-4)
+
+
+def test_each_phrase_comes_in_the_place_of_its_own_word() -> None:
+    """b for a and c for b, where the model writes a b."""
+    table = {START: {A: 0.6, B: 0.4}, A: {B: 0.9, END: 0.1}, B: {B: 0.8, END: 0.2}, C: {A: 0.1, END: 0.9}}
+    assert search(Phrase((B,), A), Phrase((C,), B), table=table)[0].ids == (B, C, END)
+
+
+@pytest.mark.parametrize("phrase", [Phrase((C,), A), Phrase((C,))])
+def test_the_best_score_is_the_best(phrase: Phrase) -> None:
+    """log P / |Y|^α; log P alone where a phrase comes at its own price."""
+    found = search(phrase, table=WORDS)
+    scores = [one.score for one in found]
+    assert len(found) == 5
+    assert scores == sorted(scores, reverse=True)
+    for one in found:
+        assert one.score == pytest.approx(sum(one.log_probs) / (1 if phrase.instead is None else len(one.ids)))

@@ -22,7 +22,7 @@ ASKED: dict[str, dict[str, Any] | None] = {  # None: nothing is sent
         "text": "The weather was bad. We stayed at home.",
         "nbest": 2,
         "alignment": True,
-        "glossary": [{"source": "weather", "target": "Witterung"}],
+        "glossary": [{"source": "weather", "target": "Klima"}],
     },
     "/api/attention": CAT,
     "/api/overview": CAT,

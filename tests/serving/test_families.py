@@ -30,6 +30,7 @@ def test_what_can_be_seen_is_seen_and_the_rest_is_told(tmp_path: Path, family: s
         assert ask("search", beam=2)[0] == 200
         assert ask("masks")[0] == 200
         assert ask("head", kind="encoder", layer=1, head=1, token=0)[0] == 400
+        assert ask("translate", glossary=[{"source": "dog", "target": "x"}])[0] == 200
         whole, aligned = ask("attention", kind="cross"), ask("translate", alignment=True)
         without, numbers = ask("off", off=OFF), ask("head", kind="cross", layer=1, head=1, token=0)
         if not LOOKS[family]:

@@ -8,7 +8,6 @@ from starlette.testclient import TestClient
 
 from weft.decoding import Beam
 from weft.serving.app import create_app
-from weft.serving.service import Settings
 from weft.serving.translate import Term, occurring
 from weft.translator import Translator
 
@@ -75,6 +74,24 @@ def test_a_glossary_is_kept_wherever_its_term_occurs(german: TestClient) -> None
     assert told["glossary"] == {"kept": [term], "failed": []}
 
 
+def test_a_term_comes_in_the_place_of_the_usual_word(german: TestClient) -> None:
+    glossary = [{"source": source, "target": target} for source, target in (("dog", "Köter"), ("house", "Hütte"))]
+    told = asked(german, "My dog is bigger than your house.", glossary=glossary, nbest=5)
+    assert told["translation"] == "Mein Köter ist größer als dein Hütte."
+    assert told["glossary"] == {"kept": glossary, "failed": []}
+    scores = [one["score"] for one in told["translations"]]
+    assert scores == sorted(scores, reverse=True)
+    for one in told["translations"]:
+        assert one["score"] == pytest.approx(sum(one["log_probs"]) / len(one["tokens"]))
+
+
+def test_a_glossary_that_the_model_agrees_with_changes_nothing(german: TestClient) -> None:
+    free = asked(german, "My dog is bigger than yours.")
+    told = asked(german, "My dog is bigger than yours.", glossary=[{"source": "dog", "target": "Hund"}])
+    assert told["translation"] == free["translation"]
+    assert told["translations"][0]["score"] == pytest.approx(free["translations"][0]["score"], abs=1e-4)
+
+
 def test_a_term_that_cannot_come_is_told(client: TestClient) -> None:
     """Two source tokens allow 2 · 2 + 20 target tokens, and this term has more."""
     term = {"source": "cat", "target": " ".join("zyxwvutsrq" for _ in range(12))}
@@ -96,18 +113,12 @@ def test_a_term_that_made_room_for_another_is_told(german: TestClient) -> None:
 
 
 def test_where_terms_occur() -> None:
-    cat, black_cat, city = (Term(source=s, target="x") for s in ("cat", "black cat", "C++"))
-    assert list(occurring([cat, black_cat], "A Black Cat saw a cat, concatenated.")) == [black_cat, cat]
-    assert list(occurring([city], "I like c++.")) == [city]
+    cat, black_cat, city, street = (Term(source=s, target="x") for s in ("cat", "black cat", "C++", "Straße"))
+    text = "A Black Cat saw a cat, concatenated."
+    assert list(occurring([cat, black_cat], text)) == [(black_cat, (2, 11)), (cat, (18, 21))]
+    assert list(occurring([city], "I like c++.")) == [(city, (7, 10))]
+    assert list(occurring([street], "große STRASSE")) == [(street, (6, 13))]
     assert list(occurring([], "cat")) == []
-
-
-def test_where_one_search_is_refused_the_others_are_not_computed(toy: Translator) -> None:
-    app = create_app(toy, Settings(waiting=1))
-    with TestClient(app) as client:
-        asked = {"text": "red cat. Blue dog.", "glossary": [{"source": "cat", "target": "x"}]}  # two kinds of search
-        assert client.post("/api/translate", json=asked).status_code == 503
-        assert len(app.state.service.queue) == 0
 
 
 def test_heads_that_are_off_change_the_scores(client: TestClient) -> None:

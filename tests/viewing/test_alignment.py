@@ -3,7 +3,17 @@
 import pytest
 import torch
 
-from weft.viewing.alignment import Aligner, Seen, choose, known_or_usual, links, pharaoh, sure_links, words
+from weft.viewing.alignment import (
+    Aligner,
+    Seen,
+    choose,
+    known_or_usual,
+    links,
+    pharaoh,
+    sure_links,
+    words,
+    written_from,
+)
 
 
 def test_tokens_belong_to_the_words_between_white_space() -> None:
@@ -25,6 +35,14 @@ def test_tokens_of_a_word_look_together() -> None:
     late = Aligner(1, 1, late=True).weights(seen)
     assert late[0] == pytest.approx([0.4, 1.0])
     assert late[1] == pytest.approx([0.0, 0.0])
+
+
+def test_what_was_written_from_a_word_is_what_it_looks_at_most_too() -> None:
+    """Three target words over three source words: the second also looks at the first word, but less than the first."""
+    weights = [[0.7, 0.2, 0.1], [0.5, 0.3, 0.2], [0.1, 0.5, 0.4]]
+    assert [written_from([source], weights) for source in range(3)] == [0, 2, None]
+    assert written_from([1, 2], weights) == 2
+    assert written_from([0], []) is None
 
 
 def test_pharaoh_format() -> None:

@@ -2,7 +2,7 @@
 every model that has `encode`, `decode` and a head."""
 
 from weft.decoding.beam import Beam
-from weft.decoding.constrained import Constrained
+from weft.decoding.constrained import Constrained, Phrase
 from weft.decoding.greedy import Greedy
 from weft.decoding.hypothesis import Hypothesis, Search
 from weft.decoding.many import search_all
@@ -14,4 +14,4 @@ def best_first(width: int, length_penalty: float) -> Search:
     return Greedy(length_penalty) if width == 1 else Beam(width, length_penalty)
 
 
-__all__ = ["Beam", "Constrained", "Greedy", "Hypothesis", "Sample", "Search", "best_first", "search_all"]
+__all__ = ["Beam", "Constrained", "Greedy", "Hypothesis", "Phrase", "Sample", "Search", "best_first", "search_all"]

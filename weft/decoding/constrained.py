@@ -2,8 +2,10 @@
 
 Hypotheses are compared with their like only: there is a beam for each number of tokens of the phrases that are still to
 be written, because to begin a phrase is always a less likely thing to do than not to (grid beam search,
-arXiv:1704.07138). A hypothesis may end when it has written all of them, and the search ends when nothing that goes on
-is as likely as what was found.
+arXiv:1704.07138). A hypothesis may end when it has written all of them.
+
+That alone puts a phrase beside the model's own word for it, or in the place of some other word (arXiv:1805.03750). So a
+phrase may stand for a word: it is then as likely as that word, which is not written any more.
 """
 
 import math
@@ -19,38 +21,16 @@ from weft.decoding.run import DecoderRun
 from weft.models.sequence_to_sequence import END, PAD, START, SequenceToSequence
 from weft.parts.call import Watch
 
-Phrase = tuple[int, ...]
-
 
 @dataclass(frozen=True)
-class _Progress:
-    """Phrases still to be written, and the one that is being written."""
-
-    open: tuple[Phrase, ...]
-    current: Phrase = ()  # what is left of it; it is no longer among the open ones
-    whole: Phrase = ()  # all of it
-    closing: bool = False  # a phrase has just ended, and so must its last word
+class Phrase:
+    tokens: tuple[int, ...]
+    instead: int | None = None  # the first token of the word that it stands for
 
     @property
-    def left(self) -> int:
-        """Tokens still to be written."""
-        return sum(map(len, self.open)) + len(self.current)
-
-    def wanted(self) -> list[int]:
-        """The tokens that would bring it on."""
-        return [self.current[0]] if self.current else [phrase[0] for phrase in self.open]
-
-    def after(self, token: int) -> "_Progress":
-        if self.current and token == self.current[0]:
-            return self._within(self.open, self.whole, self.current[1:])
-        waiting = (*self.open, self.whole) if self.current else self.open  # one begun and not gone on with waits again
-        for i, phrase in enumerate(waiting):
-            if phrase[0] == token:
-                return self._within(waiting[:i] + waiting[i + 1 :], phrase, phrase[1:])
-        return _Progress(waiting)
-
-    def _within(self, others: tuple[Phrase, ...], whole: Phrase, rest: Phrase) -> "_Progress":
-        return _Progress(others, rest, whole) if rest else _Progress(others, closing=True)
+    def rest(self) -> "Phrase":
+        """All but its first token."""
+        return Phrase(self.tokens[1:], self.instead)
 
 
 @dataclass(frozen=True)
@@ -59,15 +39,18 @@ class _Candidate:
     token: int
     log_prob: float
     total: float
-    progress: _Progress
+    open: tuple[Phrase, ...]  # phrases that are still to be begun
+    current: Phrase | None = None  # what is left of the one that this token is part of
+
+    @property
+    def left(self) -> int:
+        """Tokens of phrases still to be written."""
+        return sum(len(phrase.tokens) for phrase in (*self.open, self.current) if phrase)
 
 
 @dataclass(frozen=True)
 class Constrained:
-    """Beam search whose translations hold every phrase, each as often as it is given.
-
-    The likeliest as a whole is the best, whatever its length: a phrase that had to come costs much, and a mean per
-    token would be better for every needless word that is written beside it."""
+    """Beam search whose translations hold every phrase, each as often as it is given."""
 
     phrases: tuple[Phrase, ...]
     inner: frozenset[int] = frozenset()  # tokens that go on with a word: none of them follows a phrase
@@ -79,7 +62,13 @@ class Constrained:
 
     @property
     def rows(self) -> int:
-        return self.width * (sum(map(len, self.phrases)) + 1)
+        return self.width * (sum(len(phrase.tokens) for phrase in self.phrases) + 1)
+
+    @property
+    def alpha(self) -> float:
+        """The length penalty; but where a phrase stands for no word, the likeliest as a whole is best. Such a phrase
+        costs much, and a mean per token would be better for every needless word that is written beside it."""
+        return self.length_penalty if all(phrase.instead is not None for phrase in self.phrases) else 0.0
 
     @torch.inference_mode()
     def __call__(
@@ -89,51 +78,76 @@ class Constrained:
         return [self._search(models, sentence[sentence != PAD][None], watch) for sentence in source]
 
     def _search(self, models: Sequence[SequenceToSequence], source: Tensor, watch: Watch | None) -> list[Hypothesis]:
-        limit = length_limits(models, source)[0]
+        limit, k = length_limits(models, source)[0], self.width
         run = DecoderRun(models, source, watch)
-        beams = [_Candidate(0, START, 0.0, 0.0, _Progress(self.phrases))]
+        going = [_Candidate(0, START, 0.0, 0.0, self.phrases)]
         trail: list[list[_Candidate]] = []
-        found: list[tuple[float, Hypothesis]] = []
-        best = -math.inf  # log P of what was found; whatever goes on only becomes less likely
-        while run.step < limit and max((one.total for one in beams), default=-math.inf) > best:
-            tokens = torch.tensor([one.token for one in beams], device=source.device)
-            candidates = list(self._candidates(run.log_probs(tokens), beams))
-            trail.append(beams)
-            found += [(one.total, _followed(trail, one, self.length_penalty)) for one in candidates if one.token == END]
-            best = max((total for total, _ in found), default=-math.inf)
-            beams = self._likeliest(one for one in candidates if one.token != END)
-            run.select(torch.tensor([one.row for one in beams], device=source.device, dtype=torch.long))
+        found: dict[tuple[int, ...], Hypothesis] = {}
+        while run.step < limit and self._may_be_better(going, run.step, list(found.values())):
+            log_probs = run.log_probs(torch.tensor([one.token for one in going], device=source.device))
+            trail.append(going)
+            candidates = sorted(self._candidates(log_probs, going), key=lambda one: -one.total)
+            for last in candidates:
+                if last.token == END:
+                    ended = _followed(trail, last, self.alpha)
+                    found.setdefault(ended.ids, ended)
+            going = self._likeliest(one for one in candidates if one.token != END)
+            run.select(torch.tensor([one.row for one in going], device=source.device, dtype=torch.long))
         if not found:
-            return Beam(self.width, self.length_penalty)(models, source, watch)[0]
-        return [one for _, one in sorted(found, key=lambda one: -one[0])[: self.width]]
+            return Beam(k, self.length_penalty)(models, source, watch)[0]
+        return sorted(found.values(), key=lambda one: -one.score)[:k]
 
-    def _candidates(self, log_probs: Tensor, beams: list[_Candidate]) -> Iterator[_Candidate]:
-        """Of each hypothesis: its likeliest tokens, and those that bring a phrase on. (R, V) → candidates."""
-        top = log_probs.topk(min(2 * self.width, log_probs.size(1)), -1)
-        for row, one in enumerate(beams):
-            likely = dict(zip(top.indices[row].tolist(), top.values[row].tolist()))
-            likely |= {token: float(log_probs[row, token]) for token in one.progress.wanted()}
-            for token, log_prob in likely.items():
-                is_early = token == END and one.progress.left > 0
-                if log_prob > -math.inf and not is_early and not (one.progress.closing and token in self.inner):
-                    yield _Candidate(row, token, log_prob, one.total + log_prob, one.progress.after(token))
+    def _may_be_better(self, going: list[_Candidate], length: int, found: list[Hypothesis]) -> bool:
+        """Whether one that goes on scores better so far than the last of the k best that were found."""
+        if not going or len(found) < self.width:
+            return bool(going)
+        last = sorted(one.score for one in found)[-self.width]
+        return length_penalised(max(one.total for one in going), length, self.alpha) > last
 
     def _likeliest(self, candidates: Iterable[_Candidate]) -> list[_Candidate]:
-        """Those that stay: in each beam, by what is left to be written, the likeliest."""
+        """Those that stay: in each beam, by what is left to be written, the first."""
         beams: dict[int, list[_Candidate]] = {}
-        for one in sorted(candidates, key=lambda one: -one.total):
-            beam = beams.setdefault(one.progress.left, [])
+        for one in candidates:
+            beam = beams.setdefault(one.left, [])
             if len(beam) < self.width:
                 beam.append(one)
         return [one for beam in beams.values() for one in beam]
 
+    def _candidates(self, log_probs: Tensor, going: list[_Candidate]) -> Iterator[_Candidate]:
+        """Every way to go on that is worth a look. (R, V) → candidates."""
+        top = log_probs.topk(min(2 * self.width, log_probs.size(1)), -1)
+        for row, one in enumerate(going):
+            likely = zip(top.indices[row].tolist(), top.values[row].tolist())
+            for token, log_prob, others, current in self._ways(one, log_probs[row], likely):
+                if log_prob > -math.inf:
+                    yield _Candidate(row, token, log_prob, one.total + log_prob, others, current)
 
-def _followed(trail: list[list[_Candidate]], last: _Candidate, length_penalty: float) -> Hypothesis:
+    def _ways(
+        self, one: _Candidate, log_probs: Tensor, likely: Iterator[tuple[int, float]]
+    ) -> Iterator[tuple[int, float, tuple[Phrase, ...], Phrase | None]]:
+        """With the phrase that was begun; else with one that begins, or with the likeliest tokens. log_probs: (V)."""
+        if one.current and one.current.tokens:
+            token = one.current.tokens[0]
+            log_prob = float(log_probs[token]) if one.current.instead is None else 0.0  # all came with its first token
+            yield token, log_prob, one.open, one.current.rest
+            return
+        for phrase in dict.fromkeys(one.open):
+            token, i = phrase.tokens[0], one.open.index(phrase)
+            log_prob = float(log_probs[token if phrase.instead is None else phrase.instead])
+            yield token, log_prob, one.open[:i] + one.open[i + 1 :], phrase.rest
+        replaced = {phrase.instead for phrase in self.phrases}
+        for token, log_prob in likely:
+            ends_early, goes_on = token == END and one.open, token in self.inner and one.current
+            if not ends_early and not goes_on and token not in replaced:
+                yield token, log_prob, one.open, None
+
+
+def _followed(trail: list[list[_Candidate]], last: _Candidate, alpha: float) -> Hypothesis:
     """The hypothesis that ends in this candidate."""
     path = [last]
-    for beams in reversed(trail):
-        path.append(beams[path[-1].row])
+    for going in reversed(trail):
+        path.append(going[path[-1].row])
     path = path[-2::-1]  # without START, in the order they were written
     log_probs = tuple(one.log_prob for one in path)
-    score = length_penalised(sum(log_probs), len(path), length_penalty)
+    score = length_penalised(sum(log_probs), len(path), alpha)
     return Hypothesis(tuple(one.token for one in path), log_probs, score, tuple(one.row for one in path))

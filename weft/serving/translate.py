@@ -8,10 +8,10 @@ from functools import partial
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from weft.decoding import Constrained, Search, best_first
+from weft.decoding import Constrained, Phrase, Search, best_first
 from weft.errors import WeftError
 from weft.serving.cutting import cut
-from weft.serving.service import Served, Service
+from weft.serving.service import Served
 from weft.text.sentences import Piece
 from weft.translator import Translation, Translator, joined, texts_of
 from weft.viewing.alignment import Link, links, pharaoh
@@ -22,12 +22,16 @@ WIDEST = 20  # beam
 
 
 class Term(BaseModel):
-    """Wherever the source term occurs, as whole words in any case, the translation holds the target term."""
+    """Wherever the source term occurs, as whole words in any case, the translation holds the target term, in the place
+    of the usual word."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     source: str = Field(min_length=1, max_length=200, pattern=r"\S", examples=["weather"])
-    target: str = Field(min_length=1, max_length=200, pattern=r"\S", examples=["Witterung"])
+    target: str = Field(min_length=1, max_length=200, pattern=r"\S", examples=["Klima"])
+
+
+Occurrence = tuple[Term, tuple[int, int]]  # and from which character of a text to which
 
 
 class Asked(BaseModel):
@@ -39,7 +43,7 @@ class Asked(BaseModel):
                     "text": "The weather was bad. We stayed at home.",
                     "nbest": 2,
                     "alignment": True,
-                    "glossary": [{"source": "weather", "target": "Witterung"}],
+                    "glossary": [{"source": "weather", "target": "Klima"}],
                 }
             ]
         },
@@ -56,13 +60,18 @@ class Asked(BaseModel):
 
 class Found(BaseModel):
     text: str
-    score: float = Field(description="log P / |Y|^length_penalty; of several sentences their mean.")
+    score: float = Field(
+        description="They are ranked by it: log P / |Y|^length_penalty, or log P where a term of the glossary stands "
+        "for no word. Of several sentences it is the mean."
+    )
     tokens: list[str]
-    log_probs: list[float]
+    log_probs: list[float] = Field(description="A term of the glossary has that of the word it stands for.")
     finished: bool = Field(description="False: cut by the limit on its length.")
 
 
 class Glossary(BaseModel):
+    """Which terms that occur in the text stand as often in its best translation, and which do not."""
+
     kept: list[Term]
     failed: list[Term]
 
@@ -82,9 +91,14 @@ async def translate(asked: Asked, service: Served) -> Answer:
         raise WeftError(f"nbest {asked.nbest} needs a beam of {asked.nbest} or more, not {asked.beam}.")
     translator, queue = service.translator, service.queue
     off = translator.existing(asked.off)
-    pieces, searches = await asyncio.to_thread(_prepared, asked, off, translator)
+    pieces, occurrences = await asyncio.to_thread(_prepared, asked, translator)
     sentences = texts_of(pieces)
-    found = await _found(sentences, searches, service)
+    found = await queue.search(sentences, _without(off, best_first(asked.beam, asked.length_penalty)))
+    for i, (sentence, some) in enumerate(zip(sentences, occurrences)):
+        if some:
+            phrases = await queue.run(partial(phrases_of, some, sentence, found[i][0].ids, translator))
+            search = Constrained(phrases, translator.tokeniser.inner, asked.beam, asked.length_penalty)
+            [found[i]] = await queue.search([sentence], _without(off, search))
     aligned = (
         [links(await queue.run(partial(translator.align, text, some[0].ids))) for text, some in zip(sentences, found)]
         if asked.alignment
@@ -101,47 +115,37 @@ async def translate(asked: Asked, service: Served) -> Answer:
     )
 
 
-def occurring(glossary: Sequence[Term], text: str) -> Iterator[Term]:
+def _prepared(asked: Asked, translator: Translator) -> tuple[list[Piece], list[list[Occurrence]]]:
+    """The text in pieces, and the terms that occur in each sentence."""
+    pieces = cut(asked.text, translator)
+    return pieces, [list(occurring(asked.glossary, sentence)) for sentence in texts_of(pieces)]
+
+
+def occurring(glossary: Sequence[Term], text: str) -> Iterator[Occurrence]:
     """The terms of a glossary where they occur. Of two that share words only one does: the one that begins sooner, else
     the longer, else the last that was given."""
     terms = {term.source.casefold(): term for term in glossary}
     longest_first = sorted(terms, key=len, reverse=True)
     pattern = "|".join(rf"(?<!\w){re.escape(term)}(?!\w)" for term in longest_first)
-    return (terms[match[0]] for match in re.finditer(pattern, text.casefold())) if terms else iter(())
+    places = [i for i, character in enumerate(text) for _ in character.casefold()]  # which may be more than one
+    for match in re.finditer(pattern, text.casefold()) if terms else ():
+        yield terms[match[0]], (places[match.start()], places[match.end() - 1] + 1)
 
 
-def _prepared(asked: Asked, off: tuple[Head, ...], translator: Translator) -> tuple[list[Piece], list[Search]]:
-    """The text in pieces, and how each sentence is searched, by the terms that occur in it."""
-    pieces = cut(asked.text, translator)
-    wanted = [list(occurring(asked.glossary, sentence)) for sentence in texts_of(pieces)]
-    return pieces, [_search(asked, terms, off, translator) for terms in wanted]
+def phrases_of(
+    occurrences: Sequence[Occurrence], sentence: str, ids: Sequence[int], translator: Translator
+) -> tuple[Phrase, ...]:
+    """The target terms. Each stands for the word that the model, left to itself, has written from the source term; but
+    not where it has written it from others too."""
+    places = translator.beginnings(sentence, ids, [span for _, span in occurrences])
+    others = {token for place, token in enumerate(ids) if place not in places}
+    words = [None if place is None or ids[place] in others else ids[place] for place in places]
+    encode = translator.tokeniser.encode
+    return tuple(Phrase(tuple(encode(term.target.strip())[:-1]), word) for (term, _), word in zip(occurrences, words))
 
 
-def _search(asked: Asked, terms: Sequence[Term], off: tuple[Head, ...], translator: Translator) -> Search:
-    tokeniser = translator.tokeniser
-    search = best_first(asked.beam, asked.length_penalty)
-    if terms:
-        phrases = tuple(tuple(tokeniser.encode(term.target.strip())[:-1]) for term in terms)
-        search = Constrained(phrases, tokeniser.inner, asked.beam, asked.length_penalty)
+def _without(off: tuple[Head, ...], search: Search) -> Search:
     return Without(search, off) if off else search
-
-
-async def _found(sentences: list[str], searches: list[Search], service: Service) -> list[list[Translation]]:
-    """Sentences that are searched alike go together, the others beside them."""
-    groups: dict[Search, list[int]] = {}
-    for i, search in enumerate(searches):
-        groups.setdefault(search, []).append(i)
-    asked = [
-        asyncio.ensure_future(service.queue.search([sentences[i] for i in group], search))
-        for search, group in groups.items()
-    ]
-    try:
-        each = await asyncio.gather(*asked)
-    finally:  # where one was refused, nobody waits for the others
-        for one in asked:
-            one.cancel()
-    found = {i: one for group, some in zip(groups.values(), each) for i, one in zip(group, some)}
-    return [found[i] for i in range(len(sentences))]
 
 
 def _shifted(

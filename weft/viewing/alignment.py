@@ -50,6 +50,15 @@ def links(weights: Sequence[Sequence[float]]) -> list[Link]:
     return [(row.index(max(row)), target) for target, row in enumerate(weights) if any(row)]
 
 
+def written_from(held: Sequence[int], weights: Sequence[Sequence[float]]) -> int | None:
+    """The first target word that was written from one of these source words: each looks most at the other."""
+    most = [max((row[source] for row in weights), default=0.0) for source in held]
+    for target, row in enumerate(weights):
+        if row.index(max(row)) in held and any(row[source] == weight for source, weight in zip(held, most)):
+            return target
+    return None
+
+
 def _count(words: Sequence[int | None]) -> int:
     return 1 + max((word for word in words if word is not None), default=-1)
 
