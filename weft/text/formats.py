@@ -300,8 +300,8 @@ def _catalogue(stream: IO[bytes], notes: Notes) -> Any:
         try:
             return polib.pofile(str(copy), encoding="utf-8")
         except OSError as error:
-            line = re.search(r"line (\d+)", str(error))
-            notes.problem("broken PO syntax", int(line[1]) if line else None)
+            told = re.search(r"line (\d+)", str(error))
+            notes.problem("broken PO syntax", int(told[1]) if told else None)
             return None
 
 
