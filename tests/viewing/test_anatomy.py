@@ -56,3 +56,10 @@ def test_masks_hide_padding_and_the_future() -> None:
     assert seen["encoder"].int().tolist() == [[[1] * 4] * 4, [[1, 1, 0, 0]] * 4]
     assert seen["decoder"].int().tolist() == [[[1, 0, 0], [1, 1, 0], [1, 1, 1]]] * 2
     assert seen["cross"].int().tolist() == [[[1] * 4] * 3, [[1, 1, 0, 0]] * 3]
+
+
+@pytest.mark.parametrize("name", ["bahdanau-tiny", "luong-tiny", "gnmt-tiny", "convs2s-tiny"])
+def test_masks_hide_padding_from_every_decoder(name: str) -> None:
+    model = tiny_plan("preset", name).build().eval()
+    seen = masks(model, [[5, 6, 7, 2], [5, 2]], [[START, 8, 9], [START]])
+    assert seen["cross"].int().tolist() == [[[1] * 4] * 3, [[1, 1, 0, 0]] * 3]

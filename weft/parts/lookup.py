@@ -89,6 +89,7 @@ class Lookup(Mixer):
         context: Tensor = (weights @ _values(memory)).view_as(x)  # (B, T, D)
         if call.watch is not None:
             call.watch.see(call.place, "weights", weights.reshape(x.size(0), 1, -1, S))  # (B, H, T, S)
+            call.watch.see(call.place, "visible", memory.keep[:, None, None])  # (B, 1, 1, S)
             context = call.watch.change(call.place, "heads", context[:, :, None])[:, :, 0]  # (B, T, H, K)
         return context
 
