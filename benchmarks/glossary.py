@@ -12,7 +12,7 @@ import re
 from statistics import mean
 
 from weft.decoding import Beam, Constrained, Phrase
-from weft.serving.translate import Term, occurring, phrases_of
+from weft.serving.glossary import Term, occurring, phrases_of
 from weft.text.sentences import split_sentences
 from weft.translator import Translator, load
 

@@ -1,16 +1,16 @@
 """POST /api/translate: weft's own way to ask for a translation, with everything the search knows of it."""
 
 import asyncio
-import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from weft.decoding import Constrained, Phrase, Search, best_first
+from weft.decoding import Constrained, Search, best_first
 from weft.errors import WeftError
 from weft.serving.cutting import cut
+from weft.serving.glossary import Occurrence, Outcome, Term, occurring, outcome, phrases_of
 from weft.serving.service import Served
 from weft.text.sentences import Piece
 from weft.translator import Translation, Translator, joined, texts_of
@@ -19,19 +19,6 @@ from weft.viewing.heads import Head, Without
 
 router = APIRouter(prefix="/api", tags=["translate"])
 WIDEST = 20  # beam
-
-
-class Term(BaseModel):
-    """Wherever the source term occurs, as whole words in any case, the translation holds the target term, in the place
-    of the usual word."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    source: str = Field(min_length=1, max_length=200, pattern=r"\S", examples=["weather"])
-    target: str = Field(min_length=1, max_length=200, pattern=r"\S", examples=["Klima"])
-
-
-Occurrence = tuple[Term, tuple[int, int]]  # and from which character of a text to which
 
 
 class Asked(BaseModel):
@@ -69,18 +56,11 @@ class Found(BaseModel):
     finished: bool = Field(description="False: cut by the limit on its length.")
 
 
-class Glossary(BaseModel):
-    """Which terms that occur in the text stand as often in its best translation, and which do not."""
-
-    kept: list[Term]
-    failed: list[Term]
-
-
 class Answer(BaseModel):
     translation: str
     translations: list[Found]
     alignment: str | None = Field(description="0-0 1-2 …: source and target word, between white space, of each link.")
-    glossary: Glossary
+    glossary: Outcome
 
 
 @router.post("/translate")
@@ -111,7 +91,7 @@ async def translate(asked: Asked, service: Served) -> Answer:
         translation=translations[0].text,
         translations=[Found.model_validate(one.plain()) for one in translations],
         alignment=pharaoh(_shifted(pieces, found, aligned)) if asked.alignment else None,
-        glossary=await asyncio.to_thread(_outcome, asked.glossary, pairs),
+        glossary=await asyncio.to_thread(outcome, asked.glossary, pairs),
     )
 
 
@@ -119,29 +99,6 @@ def _prepared(asked: Asked, translator: Translator) -> tuple[list[Piece], list[l
     """The text in pieces, and the terms that occur in each sentence."""
     pieces = cut(asked.text, translator)
     return pieces, [list(occurring(asked.glossary, sentence)) for sentence in texts_of(pieces)]
-
-
-def occurring(glossary: Sequence[Term], text: str) -> Iterator[Occurrence]:
-    """The terms of a glossary where they occur. Of two that share words only one does: the one that begins sooner, else
-    the longer, else the last that was given."""
-    terms = {term.source.casefold(): term for term in glossary}
-    longest_first = sorted(terms, key=len, reverse=True)
-    pattern = "|".join(rf"(?<!\w){re.escape(term)}(?!\w)" for term in longest_first)
-    places = [i for i, character in enumerate(text) for _ in character.casefold()]  # which may be more than one
-    for match in re.finditer(pattern, text.casefold()) if terms else ():
-        yield terms[match[0]], (places[match.start()], places[match.end() - 1] + 1)
-
-
-def phrases_of(
-    occurrences: Sequence[Occurrence], sentence: str, ids: Sequence[int], translator: Translator
-) -> tuple[Phrase, ...]:
-    """The target terms. Each stands for the word that the model, left to itself, has written from the source term; but
-    not where it has written it from others too."""
-    places = translator.beginnings(sentence, ids, [span for _, span in occurrences])
-    others = {token for place, token in enumerate(ids) if place not in places}
-    words = [None if place is None or ids[place] in others else ids[place] for place in places]
-    encode = translator.tokeniser.encode
-    return tuple(Phrase(tuple(encode(term.target.strip())[:-1]), word) for (term, _), word in zip(occurrences, words))
 
 
 def _without(off: tuple[Head, ...], search: Search) -> Search:
@@ -169,23 +126,3 @@ def _shifted(
 def _goes_on(before: str, after: str) -> bool:
     """Whether the last word of a text goes on in the next."""
     return bool(before and after) and not (before[-1].isspace() or after[0].isspace())
-
-
-def _outcome(glossary: Sequence[Term], pairs: Sequence[tuple[str, str]]) -> Glossary:
-    """Which terms stand in every translation as often as they should. Those that had to make room for another are asked
-    for too: the target of `car` may have come with that of `my car`."""
-    by_target: dict[str, list[Term]] = {}
-    for term in glossary:
-        by_target.setdefault(term.target.strip(), []).append(term)
-    seen: dict[Term, None] = {}
-    failed: dict[Term, None] = {}
-    for sentence, text in pairs:
-        folded = sentence.casefold()
-        for target, terms in by_target.items():
-            maybe = [term for term in terms if term.source.casefold() in folded]
-            if there := [term for term in maybe if any(occurring([term], sentence))]:
-                wanted = sum(1 for _ in occurring(there, sentence))
-                seen |= dict.fromkeys(there)
-                if len(re.findall(rf"(?<!\w){re.escape(target)}(?!\w)", text)) < wanted:
-                    failed |= dict.fromkeys(there)
-    return Glossary(kept=[term for term in seen if term not in failed], failed=list(failed))

@@ -1,0 +1,66 @@
+"""Terms that a translation must hold: where they occur, what they stand for, and whether they came."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from weft.decoding import Phrase
+from weft.translator import Translator
+
+
+class Term(BaseModel):
+    """Wherever the source term occurs, as whole words in any case, the translation holds the target term, in the place
+    of the usual word."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source: str = Field(min_length=1, max_length=200, pattern=r"\S", examples=["weather"])
+    target: str = Field(min_length=1, max_length=200, pattern=r"\S", examples=["Klima"])
+
+
+Occurrence = tuple[Term, tuple[int, int]]  # and from which character of a text to which
+
+
+def occurring(glossary: Sequence[Term], text: str) -> Iterator[Occurrence]:
+    """The terms of a glossary where they occur. Of two that share words only one does: the one that begins sooner, else
+    the longer, else the last that was given."""
+    terms = {term.source.casefold(): term for term in glossary}
+    longest_first = sorted(terms, key=len, reverse=True)
+    pattern = "|".join(rf"(?<!\w){re.escape(term)}(?!\w)" for term in longest_first)
+    places = [i for i, character in enumerate(text) for _ in character.casefold()]  # which may be more than one
+    for match in re.finditer(pattern, text.casefold()) if terms else ():
+        yield terms[match[0]], (places[match.start()], places[match.end() - 1] + 1)
+
+
+def phrases_of(
+    occurrences: Sequence[Occurrence], sentence: str, ids: Sequence[int], translator: Translator
+) -> tuple[Phrase, ...]:
+    """The target terms. Each stands for the word that the model, left to itself, has written from the source term; but
+    not where it has written it from others too."""
+    places = translator.beginnings(sentence, ids, [span for _, span in occurrences])
+    others = {token for place, token in enumerate(ids) if place not in places}
+    words = [None if place is None or ids[place] in others else ids[place] for place in places]
+    encode = translator.tokeniser.encode
+    return tuple(Phrase(tuple(encode(term.target.strip())[:-1]), word) for (term, _), word in zip(occurrences, words))
+
+
+class Outcome(BaseModel):
+    """Which terms that occur in the text stand as often in its best translation, and which do not."""
+
+    kept: list[Term]
+    failed: list[Term]
+
+
+def outcome(glossary: Sequence[Term], pairs: Sequence[tuple[str, str]]) -> Outcome:
+    """By the sentences and their translations. A term that had to make room for another is asked for too: the target of
+    `car` may have come with that of `my car`."""
+    kept: dict[Term, None] = {}
+    failed: dict[Term, None] = {}
+    for sentence, translation in pairs:
+        folded = sentence.casefold()
+        for term in glossary:
+            if term.source.casefold() in folded and (wanted := sum(1 for _ in occurring([term], sentence))):
+                came = re.findall(rf"(?<!\w){re.escape(term.target.strip())}(?!\w)", translation)
+                (kept if len(came) >= wanted else failed)[term] = None
+    return Outcome(kept=[term for term in kept if term not in failed], failed=list(failed))
