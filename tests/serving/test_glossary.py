@@ -38,7 +38,5 @@ def test_what_came_and_what_made_room_for_another() -> None:
     assert outcome([car, new_car], [bought]) == Outcome(kept=[new_car], failed=[car])
     assert outcome([with_it, new_car], [bought]) == Outcome(kept=[with_it, new_car], failed=[])
     assert outcome([car], [("A car is a car.", "Eine Karre ist ein Auto.")]) == Outcome(kept=[], failed=[car])
-    assert outcome([car], [("A car.", "Eine Karre."), ("Cars, a CAR", "Karre")]) == Outcome(
-        kept=[car], failed=[]
-    )
+    assert outcome([car], [("A car.", "Eine Karre."), ("Cars, a CAR", "Karre")]) == Outcome(kept=[car], failed=[])
     assert outcome([car], [("A carpet.", "Karre")]) == Outcome(kept=[], failed=[])

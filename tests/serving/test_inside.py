@@ -123,12 +123,12 @@ def test_mistakes_get_a_sentence(client: TestClient, path: str, body: dict[str, 
     assert sentence in answer.json()["error"]
 
 
-def test_another_layer_of_the_same_sentence_is_not_computed_again(
-    client: TestClient, toy: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_layer_of_the_same_sentence_is_not_computed_again(client: TestClient) -> None:
     asked(client, "attention", text="blue bird", layer=1)
-    monkeypatch.setattr(toy, "attention", None)
+    before = client.app.state.attention.cache_info()  # type: ignore[attr-defined]
     asked(client, "attention", text="blue bird", layer=2)
+    after = client.app.state.attention.cache_info()  # type: ignore[attr-defined]
+    assert (after.hits, after.misses) == (before.hits + 1, before.misses)
 
 
 @pytest.mark.parametrize("file", sorted([*STATIC.iterdir(), *DRAWING.iterdir()]), ids=lambda file: file.name)

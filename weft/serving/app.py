@@ -63,10 +63,11 @@ def create_app(translator: Translator, settings: Settings | None = None, languag
         """For Prometheus."""
         return PlainTextResponse(service.metrics.text(len(service.queue)), media_type=CONTENT_TYPE)
 
-    app.openapi = lambda: _described(app)  # type: ignore[method-assign]
+    described = _described(app)
+    app.openapi = lambda: described  # type: ignore[method-assign]
     app.mount("/drawing", Page(directory=DRAWING))
     app.router.default = Page(directory=STATIC, html=True)  # a mount at / would take what a route has no method for
-    app.add_middleware(Guard, service=service, routes=frozenset(app.openapi()["paths"]))
+    app.add_middleware(Guard, service=service, routes=frozenset(described["paths"]))
     if settings.cors:
         app.add_middleware(CORSMiddleware, allow_origins=settings.cors, allow_methods=["*"], allow_headers=["*"])
     return app
@@ -83,9 +84,9 @@ class Page(StaticFiles):
 def _described(app: FastAPI) -> dict[str, Any]:
     """The OpenAPI document, with an example of each answer. What is invalid is answered with 400 and a sentence here,
     never with FastAPI's 422."""
-    described = FastAPI.openapi(app)
+    described = app.openapi()
     for unused in ("HTTPValidationError", "ValidationError"):
-        described["components"]["schemas"].pop(unused, None)
+        del described["components"]["schemas"][unused]
     examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
     for path, methods in described["paths"].items():
         for operation in methods.values():

@@ -6,9 +6,8 @@ that another layer or head of the same sentence costs nothing.
 """
 
 from base64 import b64encode
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable
-from functools import partial
+from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache, partial
 from typing import Annotated, Any, Literal
 
 import torch
@@ -19,7 +18,6 @@ from torch import Tensor
 from weft.models.sequence_to_sequence import START
 from weft.serving.service import Served
 from weft.text.sentences import split_sentences
-from weft.translator import Translator
 from weft.viewing.anatomy import masks
 from weft.viewing.attention import Attention
 from weft.viewing.heads import Head
@@ -43,21 +41,19 @@ class Sentence(BaseModel):
     off: list[Head] = Field([], max_length=1000, description="Heads to switch off; layers and heads count from 1.")
 
 
-class Layer(Sentence):
-    kind: Kind = "cross"
-    layer: int | None = None  # None: all of them
-    mean: bool = False  # one map, the mean over the heads (and layers, where all are asked for)
-
-
 class Overview(Sentence):
     kind: Kind = "cross"
 
 
-class OneHead(Sentence):
-    kind: Kind = "cross"
+class Layer(Overview):
+    layer: int | None = Field(None, description="None: all of them.")
+    mean: bool = Field(False, description="One map: the mean over the heads, and layers where all are asked for.")
+
+
+class OneHead(Overview):
     layer: int = 1
     head: int = 1
-    token: int = 0  # the query that is looked at
+    token: int = Field(0, description="The query that is looked at.")
 
 
 class Search(BaseModel):
@@ -77,35 +73,18 @@ class Text(BaseModel):
 Target = str | tuple[int, ...] | None  # a translation to look at, or its ids; None: the model's own
 
 
-class Memory:
-    """The last few sentences that were looked at."""
-
-    def __init__(self, translator: Translator):
-        self.translator = translator
-        self.seen: OrderedDict[tuple[str, Target, tuple[Head, ...]], Attention] = OrderedDict()
-
-    def attention(self, text: str, target: Target, off: tuple[Head, ...]) -> Attention:
-        key = (text, target, off)
-        if key not in self.seen:
-            self.seen[key] = self.translator.attention(*key)
-        self.seen.move_to_end(key)
-        while len(self.seen) > REMEMBERED:
-            self.seen.popitem(last=False)
-        return self.seen[key]
-
-
-Look = Callable[..., Awaitable[Attention]]  # (text, target=None, off=None) → what is seen
+Look = Callable[..., Awaitable[Attention]]  # (text, target=None, off=()) → what is seen
 
 
 def _look(request: Request, service: Served) -> Look:
     state = request.app.state
-    if not hasattr(state, "memory"):
-        state.memory = Memory(service.translator)
+    if not hasattr(state, "attention"):
+        state.attention = lru_cache(REMEMBERED)(service.translator.attention)
 
-    async def look(text: str, target: Target = None, off: list[Head] | None = None) -> Attention:
+    async def look(text: str, target: Target = None, off: Sequence[Head] = ()) -> Attention:
         """In the thread that computes."""
         service.check_size([text, target if isinstance(target, str) else ""])
-        return await service.queue.run(lambda: state.memory.attention(text, target, tuple(off or ())))
+        return await service.queue.run(lambda: state.attention(text, target, tuple(off)))
 
     return look
 
