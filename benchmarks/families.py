@@ -35,6 +35,7 @@ PLANS = ("seq2seq-rnn", "bahdanau", "luong", "gnmt", "convs2s", "bytenet", "tran
 LENGTHS = (0, 6, 11, 16, 21, 10**9)  # words of the source
 TRIED = 40  # steps that the speed is taken from, the first ten left out
 RESAMPLED = 1000
+FEWEST = 20  # sentences that a score is given of
 SPLITS = {"train": "train", "valid": "dev", "test": "test"}
 Pairs = list[tuple[str, str]]
 Row = dict[str, Any]
@@ -75,7 +76,7 @@ def by_length(pairs: Pairs, translations: Sequence[str], tokenize: str) -> list[
     rows = []
     for least, beyond in pairwise(LENGTHS):
         some = [(t, r) for (s, r), t in zip(pairs, translations) if least <= len(s.split()) < beyond]
-        if some:
+        if len(some) >= FEWEST:
             found, references = zip(*some)
             score = bleu_metric(False, tokenize).corpus_score(found, [references], n_bootstrap=RESAMPLED)
             rows.append(
@@ -125,7 +126,7 @@ def draw(folder: Path) -> None:
         scores, spread = ([group[key] for group in row["by length"]] for key in ("bleu", "±"))
         axes.errorbar(places, scores, spread, marker="o", ms=4, lw=1.5, elinewidth=0.8, label=row["plan"])
     lengths = [(group["words"], group["sentences"]) for group in rows[0]["by length"]]
-    ends = [f"to {beyond - 1}" for beyond, _ in lengths[1:]] + ["and more"]
+    ends = [*(f"to {beyond - 1}" for beyond, _ in lengths[1:]), "and more"]
     axes.set_xticks(range(len(lengths)), [f"{w or 1} {end}\n{n:,} sentences" for (w, n), end in zip(lengths, ends)])
     axes.set(xlabel="words of the source", ylabel="BLEU, with 95 % intervals")
     axes.spines[["top", "right"]].set_visible(False)
