@@ -152,7 +152,7 @@ class Folder:
         """A training has ended with these."""
         (self.path / SUMS).unlink(missing_ok=True)  # killed within, a model has no checksum rather than another's
         save_weights(weights, self.average)
-        seal(self.path, SEALED)
+        seal(self.path, [name for name in SEALED if (self.path / name).exists()])  # a trial run has no subwords
 
     def forget(self) -> None:
         """A training goes on: its checkpoints are newer than what it ended with."""
