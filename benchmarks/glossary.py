@@ -1,6 +1,7 @@
 """What a glossary does to the translations of the shipped model.
 
-    python -m benchmarks.glossary          and --show for every translation
+    python -m benchmarks.glossary
+    python -m benchmarks.glossary --quick --json
 
 Of each term that occurs: does it come, and is the usual word there as well? Of each sentence: which share of the other
 words of its free translation is still there? All of it twice: where terms stand for the word that the model would have
@@ -10,7 +11,9 @@ written, as `weft serve` has it, and where they stand for none.
 import argparse
 import re
 from statistics import mean
+from typing import Any
 
+from benchmarks.measure import say
 from weft.decoding import Beam, Constrained, Phrase
 from weft.serving.glossary import Term, occurring, phrases_of
 from weft.text.sentences import split_sentences
@@ -60,30 +63,40 @@ def translated(translator: Translator, sentence: str, glossary: list[Term], is_p
     return free.text, next(translator.search([sentence], Constrained(phrases, translator.tokeniser.inner)))[0].text
 
 
+def measured(translator: Translator, sentences: list[str], is_placed: bool) -> dict[str, Any]:
+    glossary = [Term(source=source, target=target) for source, (target, _) in TERMS.items()]
+    terms = come = beside = 0
+    stays, translations = [], []
+    for sentence in sentences:
+        both = translated(translator, sentence, glossary, is_placed)
+        free, made = (re.findall(r"\w+", text) for text in both)
+        usual = [TERMS[term.source] for term, _ in occurring(glossary, sentence)]
+        terms += len(usual)
+        come += sum(target in made for target, _ in usual)
+        beside += sum(any(re.match(begins, word) for word in made) for _, begins in usual)
+        others = [word for word in free if not any(re.match(begins, word) for _, begins in usual)]
+        stays.append(sum(word in made for word in others) / max(1, len(others)))
+        translations.append((sentence, *both))
+    return {"terms": terms, "come": come, "beside": beside, "stay": mean(stays), "translations": translations}
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--show", action="store_true")
+    options.add_argument("--quick", action="store_true", help="a dozen sentences")
+    options.add_argument("--json", action="store_true", help="with every translation")
     given = options.parse_args()
     translator = load("en-de")
-    glossary = [Term(source=source, target=target) for source, (target, _) in TERMS.items()]
-    sentences = [sentence for sentence, _ in split_sentences(SENTENCES.strip())]
-    for is_placed in (False, True):
-        terms = come = beside = 0
-        kept = []
-        for sentence in sentences:
-            free, made = (re.findall(r"\w+", text) for text in translated(translator, sentence, glossary, is_placed))
-            usual = [TERMS[term.source] for term, _ in occurring(glossary, sentence)]
-            terms += len(usual)
-            come += sum(target in made for target, _ in usual)
-            beside += sum(any(re.match(begins, word) for word in made) for _, begins in usual)
-            others = [word for word in free if not any(re.match(begins, word) for _, begins in usual)]
-            kept.append(sum(word in made for word in others) / max(1, len(others)))
-            if given.show:
-                print(sentence, "|", " ".join(free), "|", " ".join(made))
-        print(
-            f"terms that stand for {'the usual word' if is_placed else 'no word'}: {terms}, of which {come} come and "
-            f"{beside} beside the usual word; {mean(kept):.0%} of the other words stay ({len(sentences)} sentences)"
-        )
+    sentences = [sentence for sentence, _ in split_sentences(SENTENCES.strip())][: 12 if given.quick else None]
+    found = {
+        "in the place of the usual word": measured(translator, sentences, is_placed=True),
+        "where they are likeliest": measured(translator, sentences, is_placed=False),
+    }
+    lines = [
+        f"terms {way}: {one['terms']}, {one['come']} come, {one['beside']} beside the usual word; "
+        f"{one['stay']:.0%} of the other words stay"
+        for way, one in found.items()
+    ]
+    say(found, given.json, "\n".join(lines))
 
 
 if __name__ == "__main__":
