@@ -192,6 +192,18 @@ def test_a_kill_between_two_renames_loses_nothing(stopped: Folder, whole: Folder
     assert_same_end(stopped, whole)
 
 
+def test_a_new_checkpoint_is_flushed_with_its_name(stopped: Folder, monkeypatch: Any) -> None:
+    """Renamed first: a power cut after the flush leaves the new name."""
+    flushed: list[tuple[Path, list[str]]] = []
+    monkeypatch.setattr(checkpoint, "flush", lambda folder: flushed.append((folder, names(stopped))))
+    job = tiny_trainer(stopped)
+    job.resume()
+    job.progress.step = 6
+    job._save()
+    assert [folder for folder, _ in flushed] == [stopped.checkpoints]
+    assert "step-00000006" in flushed[0][1]
+
+
 def test_the_best_is_never_pruned(tmp_path: Path) -> None:
     folder = tiny_run(tmp_path, steps=9, validate_every=1, best_by="loss", average_of=1)
     job = tiny_trainer(folder)
