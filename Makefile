@@ -27,7 +27,7 @@ torture: setup
 	$(BIN)/python -m pytest -rP -m torture
 	$(BIN)/python -m pytest tests/fuzz --hypothesis-profile torture --hypothesis-show-statistics
 	for target in plans corpora tokeniser folders checkpoints; do \
-		$(BIN)/python -m tests.fuzz.with_atheris $$target -max_total_time=120 || exit 1; \
+		$(BIN)/python -m tests.fuzz.with_atheris $$target -max_total_time=300 || exit 1; \
 	done
 
 lint: setup

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 
 SLOW_MACHINES = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("default", settings.get_profile("default"), **SLOW_MACHINES)
-settings.register_profile("torture", max_examples=5_000, **SLOW_MACHINES)
+settings.register_profile("torture", max_examples=20_000, **SLOW_MACHINES)
 settings.load_profile("default")
 THREADS = 1 if "PYTEST_XDIST_WORKER" in os.environ else 2
 TINY = {"parts", "models", "plans", "contracts", "serving"}  # sizes at which a second thread only waits for the first

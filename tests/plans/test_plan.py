@@ -8,6 +8,7 @@ import pytest
 from weft.errors import WeftError
 from weft.plans.part import Part
 from weft.plans.plan import Plan
+from weft.plans.presets import read_plan_file
 
 PLAN = Plan()
 
@@ -293,3 +294,9 @@ def test_numbers_out_of_range_are_in_the_same_report() -> None:
 def test_a_number_that_could_not_be_read_again_is_no_whole_one() -> None:
     with pytest.raises(WeftError, match=r"steps: int is wanted, not 1e\+19"):
         PLAN.with_settings(["steps=1e19"])
+
+
+def test_text_that_holds_a_line_end_is_read_again(tmp_path: Path) -> None:
+    about = "a\x85b\u2028c"
+    PLAN.with_settings({"about": about}).write(tmp_path / "plan.yaml")
+    assert read_plan_file(tmp_path / "plan.yaml").about == about

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 LARGEST = 2**63  # of whole numbers
+LINE_ENDS = set("\x85\u2028\u2029")
 
 
 class _Loader(yaml.SafeLoader):
@@ -29,7 +30,12 @@ class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
+    def represent_text(self, text: str) -> yaml.ScalarNode:
+        """In quotes where YAML would take one of its characters for the end of a line, and escaped there."""
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style='"' if set(text) & LINE_ENDS else None)
 
+
+_Dumper.add_representer(str, _Dumper.represent_text)
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
