@@ -48,7 +48,8 @@ def unknown(kind: str, given: str, known: Iterable[str], see: str = "") -> str:
     "there is no plan 'transfomer-base'. Did you mean 'transformer-base'? Known: transformer-base, transformer-big."
     """
     names = sorted(known)
-    near = get_close_matches(given, names, n=4, cutoff=0.5)
+    # As it was written first: LSTM has no letter of lstm, but Mai is nearer to May than to may.
+    near = next(filter(None, (get_close_matches(word, names, 4, 0.5) for word in (given, given.lower()))), [])
     guess = f" Did you mean {near[0]!r}?" if near else ""
     if see and len(names) > FEW:
         others = f" Near it: {', '.join(near[1:])}." if near[1:] else ""

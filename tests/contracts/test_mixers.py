@@ -98,7 +98,8 @@ def test_a_mixer_reaches_as_far_as_it_declares(name: str, use: str) -> None:
 def test_a_mixer_declares_what_the_lectures_compare_it_by(name: str, use: str) -> None:
     """The table of the lectures, for every entry of the catalogues."""
     recurrent, convolution = ("t·k²", 7), ("w·t·k²", 1)
-    table = {"lstm": recurrent, "gru": recurrent, "convolution": convolution, "bottleneck": convolution}
+    convolutions = dict.fromkeys(("convolution", "plain-convolution", "bottleneck"), convolution)
+    table = {"lstm": recurrent, "gru": recurrent, **convolutions}
     mix = mixer(name, use)
     assert (mix.says, mix.sequential_steps(7)) == table.get(name, ("t²·k", 1))
 

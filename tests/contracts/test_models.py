@@ -5,9 +5,10 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from tests.contracts.tiny import every_model, filled, model_with, sentences, there_and_back, without_gradient
+from tests.contracts.tiny import every_model, filled, model_with, sentences, there_and_back, tiny_plan, without_gradient
+from weft.measuring.cost import declared
 from weft.models.sequence_to_sequence import PAD, Batch
-from weft.parts.call import State
+from weft.parts.call import Memory, State
 
 every_part = pytest.mark.parametrize(("slot", "name"), list(every_model()))
 
@@ -39,6 +40,23 @@ def test_padding_of_the_target_changes_nothing(slot: str, name: str) -> None:
     ours, padded = model(Batch(source, target)), model(Batch(source, longer(target)))
     assert_close((padded.objective, padded.nll), (ours.objective, ours.nll))
     assert padded.count == ours.count == 8
+
+
+@every_part
+def test_all_of_the_source_is_one_step_away_where_a_plan_declares_it(slot: str, name: str) -> None:
+    """Whoever looks sees every column from the first word on; whoever does not sees the first alone, or none of them
+    where it is given states."""
+    model, first = model_with(slot, name), torch.tensor([[5]])
+    output, keep = torch.randn(1, 4, 16, dtype=torch.float64), torch.ones(1, 4, dtype=torch.bool)
+    final = model.encode(sentences(4)).final
+
+    def word(output: Tensor) -> Tensor:
+        return model.decode(first, Memory(output, keep, torch.zeros_like(output), final))
+
+    changes = torch.eye(4, dtype=torch.float64)[:, None, :, None]  # one column at a time
+    seen = [not torch.equal(word(output + change), word(output)) for change in changes]
+    path = declared(tiny_plan(slot, name), [4])[0].model_path
+    assert seen == ([True] * 4 if path == 1 else [final is None, False, False, False])
 
 
 @every_part

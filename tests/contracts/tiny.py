@@ -19,16 +19,25 @@ TINY = {"width": D, "layers": 2, "dropout": 0.0, "vocabulary": V}
 
 LAYERS_ALONE = {"feed_forward": "none", "norm": "none", "join": "replace"}
 RECURRENT = {**LAYERS_ALONE, "mixer": "lstm", "cross": "additive"}
+GOING_ON = {**RECURRENT, "encoder.mixer": {"name": "lstm", "direction": "backward"}, "encoder.stack": "ending"}
 
 # Decoders that are more than a list of layers, with what they are made of.
 DECODERS: dict[str, dict[str, Any]] = {
     "plain": {},
-    "continuing": {**RECURRENT, "encoder.mixer": {"name": "lstm", "direction": "backward"}, "cross": "none"},
+    "continuing": {**GOING_ON, "cross": "none"},
     "attend-first": {**RECURRENT, "mixer": "gru", "layers": 1},
     "attend-below": {**RECURRENT, "layers": 3},
-    "input-feeding": RECURRENT,
+    "input-feeding": GOING_ON,
     "attend-everywhere": {**LAYERS_ALONE, "mixer": "convolution", "join": "scaled-add", "cross": "dot"},
     "stacked": {"mixer": "bottleneck", "cross": "none"},
+}
+
+# Encoders, under decoders that take up what they hand on.
+ENCODERS: dict[str, dict[str, Any]] = {
+    "plain": {"encoder.stack": "plain"},
+    "ending": {**GOING_ON, "decoder.stack": "input-feeding"},
+    "recalling": {"encoder.stack": "recalling", "cross": "dot"},
+    "unfolded": {"encoder.stack": "unfolded", "cross": "dot"},
 }
 
 # For each slot, the settings that put a part into a whole model.
@@ -40,7 +49,7 @@ PLACES: dict[str, Any] = {
     "norm": lambda name: {"norm": name},
     "join": lambda name: {"join": name},
     "wiring": lambda name: {"wiring": name},
-    "encoder.stack": lambda name: {"encoder.stack": name},
+    "encoder.stack": lambda name: ENCODERS[name],
     "decoder.stack": lambda name: {**DECODERS[name], "decoder.stack": name},
     "embedding": lambda name: {"embedding": name},
     "position": lambda name: {"position": name, "head": "linear"},  # a tied head cannot go with every position

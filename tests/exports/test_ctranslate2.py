@@ -102,7 +102,7 @@ def test_every_other_family_is_refused_by_its_slots(name: str) -> None:
     with pytest.raises(WeftError, match="cannot be exported to ctranslate2") as refused:
         refuse_inexpressible(chosen)
     assert f"decoder.stack is {chosen.decoder.stack.name!r}, and CTranslate2 has 'plain' only." in str(refused.value)
-    assert "encoder.mixer is " in str(refused.value)
+    assert str(refused.value).count("encoder.mixer is ") == 1
 
 
 @pytest.mark.parametrize(("slot", "name"), [(slot, name) for slot, name in every_model() if slot != "preset"])

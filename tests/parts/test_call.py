@@ -15,7 +15,7 @@ def test_a_call_stays_this_small() -> None:
 
 
 def test_a_memory_stays_this_small() -> None:
-    assert [field.name for field in fields(Memory)] == ["output", "keep", "embedded"]
+    assert [field.name for field in fields(Memory)] == ["output", "keep", "embedded", "final"]
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,10 @@ def test_steps_are_shown_as_a_whole() -> None:
     steps = Steps(look)
     for t in range(3):
         steps.see("decoder.cross", "weights", torch.full((1, 1, 1, 2), float(t)))
+        steps.see("decoder.cross", "key", torch.ones(1, 1, 2, 4))
     assert look.seen == {}
     steps.show()
+    assert look.seen["decoder.cross", "key"].shape == (1, 1, 2, 4), "the same at every step"
     assert look.seen["decoder.cross", "weights"].tolist() == [[[[0, 0], [1, 1], [2, 2]]]]
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -18,10 +19,11 @@ from weft.parts.decoders import (
     AttentiveRecurrence,
     Continuing,
     FedLayer,
+    FromColumn,
+    FromLayer,
     InputFeeding,
     LookingLayer,
     Stacked,
-    Start,
 )
 from weft.parts.layers import Add, Layer, PostNorm, PreNorm, Replace, ScaledAdd, Within
 from weft.parts.lookup import Additive, Dot, General, Lookup
@@ -31,8 +33,9 @@ B, T, S, D = 2, 4, 3, 6
 KEEP = torch.tensor([[True, True, True], [True, True, False]])
 X, MEMORY = torch.randn(B, T, D), Memory(torch.randn(B, S, D), KEEP, torch.randn(B, S, D))
 PLAIN = Memory(MEMORY.output, KEEP)
+ENDED = Memory(MEMORY.output, KEEP, final=torch.randn(B, 2, 2 * D))  # two layers of LSTM
 Make = Callable[[], nn.Module]
-ByHand = Callable[[nn.Module, Tensor, Tensor], Tensor]
+ByHand = Callable[..., Tensor]
 
 
 def bare() -> PostNorm:
@@ -41,7 +44,7 @@ def bare() -> PostNorm:
 
 def recurrence(make: type[Cell] = GRU) -> AttentiveRecurrence:
     cell = make(2 * D, D)
-    return AttentiveRecurrence(cell, Lookup(Additive(D, 5)), Start(D, cell))
+    return AttentiveRecurrence(cell, Lookup(Additive(D, 5)), FromColumn(D, cell))
 
 
 def real(memory: Memory, b: int) -> Tensor:
@@ -96,10 +99,9 @@ def test_attention_before_each_step_is_bahdanaus() -> None:
 # Luong
 
 
-def luong_by_hand(decoder: InputFeeding, x: Tensor, h: Tensor) -> Tensor:
+def luong_by_hand(decoder: InputFeeding, x: Tensor, h: Tensor, final: Tensor) -> Tensor:
     bottom, above = decoder.bottom, decoder.above.layers[0].mix.body.cell
-    h1, c1 = decoder.start.linear(h[0]).tanh().chunk(2)
-    h2, c2 = decoder.above.starts[0].linear(h[0]).tanh().chunk(2)
+    (h1, c1), (h2, c2) = (state.chunk(2) for state in final)
     fed, made = torch.zeros(D), []
     for y in x:
         h1, c1 = lstm(bottom, torch.cat((y, fed)), h1, c1)
@@ -112,17 +114,16 @@ def luong_by_hand(decoder: InputFeeding, x: Tensor, h: Tensor) -> Tensor:
 
 def input_feeding(layers: int = 2) -> InputFeeding:
     bottom, cells = LSTM(2 * D, D), [LSTM(D, D) for _ in range(layers - 1)]
-    above = Continuing(
-        [Layer({"mix": Within(bare(), Forward(cell))}) for cell in cells], nn.Identity(), [Start(D, c) for c in cells]
-    )
-    return InputFeeding(bottom, Start(D, bottom), above, Lookup(General(D)), 0.0)
+    start, *starts = (FromLayer(i) for i in range(layers))
+    above = Continuing([Layer({"mix": Within(bare(), Forward(cell))}) for cell in cells], nn.Identity(), starts)
+    return InputFeeding(bottom, start, above, Lookup(General(D)), 0.0)
 
 
 def test_attention_after_each_step_is_luongs() -> None:
     decoder = input_feeding()
-    found = decoder(X, Call(memory=PLAIN))
+    found = decoder(X, Call(memory=ENDED))
     for b in range(B):
-        assert_close(found[b], luong_by_hand(decoder, X[b], real(PLAIN, b)))
+        assert_close(found[b], luong_by_hand(decoder, X[b], real(ENDED, b), ENDED.final[b]))
 
 
 # GNMT
@@ -146,7 +147,7 @@ def gnmt_by_hand(decoder: AttendBelow, x: Tensor, h: Tensor) -> Tensor:
 def attend_below() -> AttendBelow:
     cells = [LSTM(2 * D, D), LSTM(2 * D, D)]
     wirings = [bare(), PostNorm(nn.Identity(), 0.0, Add())]
-    layers = [FedLayer(cell, Start(D, cell), wiring) for cell, wiring in zip(cells, wirings)]
+    layers = [FedLayer(cell, FromColumn(D, cell), wiring) for cell, wiring in zip(cells, wirings)]
     return AttendBelow(recurrence(LSTM), layers, nn.Identity(), 0.0)
 
 
@@ -155,6 +156,44 @@ def test_attention_in_the_bottom_layer_is_gnmts() -> None:
     found = decoder(X, Call(memory=PLAIN))
     for b in range(B):
         assert_close(found[b], gnmt_by_hand(decoder, X[b], real(PLAIN, b)))
+
+
+# Dropout: on what a layer gives the next one, and on what the decoder gives the head
+
+
+class Doubling(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return 2 * x
+
+
+def test_attention_before_each_step_drops_what_it_gives() -> None:
+    decoder = AttendFirst(D, recurrence(), 0.5)
+    whole = decoder.eval()(X, Call(memory=PLAIN))
+    dropped = decoder.train()(X, Call(memory=PLAIN))
+    assert_close(dropped, torch.where(dropped == 0.0, 0.0, 2 * whole))
+    assert 0 < (dropped == 0.0).sum() < dropped.numel()
+
+
+def test_attention_in_the_bottom_layer_drops_what_that_gives_the_next() -> None:
+    decoder = attend_below()
+    seen = decoder.bottom(X, Call(memory=PLAIN, state=State()))[0]
+    decoder.layers, decoder.dropout = nn.ModuleList(), Doubling()
+    assert_close(decoder(X, Call(memory=PLAIN)), 2 * seen)
+
+
+def test_attention_after_each_step_drops_what_the_bottom_gives_and_what_it_gives_but_feeds_it_whole() -> None:
+    decoder = input_feeding(layers=1)
+    decoder.above, decoder.dropout = Nothing(), Doubling()
+    found = decoder(X, Call(memory=ENDED))
+    for b in range(B):
+        h = real(ENDED, b)
+        state, cell = ENDED.final[b, 0].chunk(2)
+        fed = torch.zeros(D)
+        for t, y in enumerate(X[b]):
+            state, cell = lstm(decoder.bottom, torch.cat((y, fed)), state, cell)
+            a = (h @ (decoder.attention.score.key.weight.T @ (2 * state))).softmax(0)
+            fed = decoder.join(torch.cat((a @ h, 2 * state))).tanh()
+            assert_close(found[b, t], 2 * fed)
 
 
 # ConvS2S
@@ -216,10 +255,10 @@ def test_position_t_stands_on_column_t() -> None:
 def continuing() -> Continuing:
     cells = [LSTM(D, D), LSTM(D, D)]
     layers = [Layer({"mix": Within(bare(), Forward(cell))}) for cell in cells]
-    return Continuing(layers, nn.Identity(), [Start(D, cell) for cell in cells])
+    return Continuing(layers, nn.Identity(), [FromLayer(0), FromLayer(1)])
 
 
-def test_continuing_is_torchs_own_lstm_begun_with_one_vector() -> None:
+def test_continuing_is_torchs_own_lstm_begun_where_the_encoder_ended() -> None:
     decoder = continuing()
     theirs = nn.LSTM(D, D, num_layers=2, batch_first=True)
     cells = [layer.mix.body.cell.rnn for layer in decoder.layers]
@@ -230,34 +269,32 @@ def test_continuing_is_torchs_own_lstm_begun_with_one_vector() -> None:
             for name, value in cell.state_dict().items()
         }
     )
-    begun = [start.linear(PLAIN.output[:, 0]).tanh().chunk(2, -1) for start in decoder.starts]
-    h, c = (torch.stack([state[k] for state in begun]) for k in (0, 1))  # (layers, B, D) each
-    assert_close(decoder(X, Call(memory=PLAIN)), theirs(X, (h, c))[0])
+    h, c = (half.transpose(0, 1).contiguous() for half in ENDED.final.chunk(2, -1))  # (layers, B, D) each
+    assert_close(decoder(X, Call(memory=ENDED)), theirs(X, (h, c))[0])
 
 
-def test_continuing_sees_the_first_column_of_the_source_and_no_other() -> None:
-    decoder, other = continuing(), MEMORY.output.clone()
-    other[:, 1:] = torch.randn(B, S - 1, D)
-    assert_close(decoder(X, Call(memory=Memory(other, KEEP))), decoder(X, Call(memory=PLAIN)))
+def test_continuing_sees_nothing_else_of_the_source() -> None:
+    decoder, other = continuing(), replace(ENDED, output=torch.randn(B, S, D))
+    assert_close(decoder(X, Call(memory=other)), decoder(X, Call(memory=ENDED)))
 
 
 # All of them
 
 
 @pytest.mark.parametrize(
-    ("make", "by_hand"),
+    ("make", "by_hand", "final"),
     [
-        (lambda: AttendFirst(D, recurrence(), 0.0), bahdanau_by_hand),
-        (input_feeding, luong_by_hand),
-        (attend_below, gnmt_by_hand),
+        (lambda: AttendFirst(D, recurrence(), 0.0), bahdanau_by_hand, False),
+        (input_feeding, luong_by_hand, True),
+        (attend_below, gnmt_by_hand, False),
     ],
     ids=["bahdanau", "luong", "gnmt"],
 )
-def test_the_gradients_of_a_loop_are_those_of_the_loop_by_hand(make: Make, by_hand: ByHand) -> None:
+def test_the_gradients_of_a_loop_are_those_of_the_loop_by_hand(make: Make, by_hand: ByHand, final: bool) -> None:
     """Nothing is cut off on the way through the state."""
     decoder, gradients = make(), []
-    theirs = torch.stack([by_hand(decoder, X[b], real(PLAIN, b)) for b in range(B)])
-    for hidden in (decoder(X, Call(memory=PLAIN)), theirs):
+    theirs = torch.stack([by_hand(decoder, X[b], real(ENDED, b), *[ENDED.final[b]] * final) for b in range(B)])
+    for hidden in (decoder(X, Call(memory=ENDED)), theirs):
         decoder.zero_grad()
         hidden.square().sum().backward()
         gradients.append({name: parameter.grad for name, parameter in decoder.named_parameters()})
@@ -276,21 +313,21 @@ every_loop = pytest.mark.parametrize("make", list(MAKERS.values()), ids=list(MAK
 @every_loop
 def test_a_watcher_sees_all_steps_at_once(make: Make) -> None:
     decoder, watch = make(), Looking()
-    watched = decoder(X, Call(memory=PLAIN, watch=watch, place="decoder"))
+    watched = decoder(X, Call(memory=ENDED, watch=watch, place="decoder"))
     weights = watch.seen["decoder.0.cross", "weights"]
     assert weights.shape == (B, 1, T, S)
     assert_close(weights.sum(-1), torch.ones(B, 1, T))
     assert not weights[1, :, :, 2].any(), "nothing looks at padding"
-    assert torch.equal(watched, decoder(X, Call(memory=PLAIN)))
+    assert torch.equal(watched, decoder(X, Call(memory=ENDED)))
 
 
 @every_loop
 def test_a_watcher_sees_each_step_of_a_run(make: Make) -> None:
     decoder, watch, state, whole = make(), Looking(), State(), Looking()
     weights = "decoder.0.cross", "weights"
-    decoder(X, Call(memory=PLAIN, watch=whole, place="decoder"))
+    decoder(X, Call(memory=ENDED, watch=whole, place="decoder"))
     for t in range(T):
-        decoder(X[:, t : t + 1], Call(memory=PLAIN, watch=watch, state=state, place="decoder"))
+        decoder(X[:, t : t + 1], Call(memory=ENDED, watch=watch, state=state, place="decoder"))
         assert_close(watch.seen[weights], whole.seen[weights][:, :, t : t + 1])
 
 
@@ -299,9 +336,10 @@ def test_what_a_watcher_changes_is_changed_on_the_way(make: Make) -> None:
     """With its only head silenced, a decoder does not see the source but for where it starts."""
     decoder, other = make(), PLAIN.output.clone()
     other[:, 1:] = torch.randn(B, S - 1, D)
-    silenced = [decoder(X, Call(memory=Memory(m, KEEP), watch=Silencing(0))) for m in (PLAIN.output, other)]
+    memories = ENDED, replace(ENDED, output=other)
+    silenced = [decoder(X, Call(memory=memory, watch=Silencing(0))) for memory in memories]
     assert_close(silenced[0], silenced[1])
-    assert not torch.allclose(silenced[0], decoder(X, Call(memory=PLAIN)))
+    assert not torch.allclose(silenced[0], decoder(X, Call(memory=ENDED)))
 
 
 def test_whoever_is_not_remembered_leaves_nothing_behind() -> None:

@@ -6,8 +6,9 @@ from torch import nn
 from torch.testing import assert_close
 
 from weft.parts.call import Call
-from weft.parts.encoders import Recalling, Unfolded
+from weft.parts.encoders import Ending, Recalling, Unfolded
 from weft.parts.layers import EncoderStack
+from weft.parts.recurrent import GRU, LSTM, Backward, Cell, Forward
 
 KEEP = torch.tensor([[True] * 5, [True, True, False, False, False]])
 
@@ -25,6 +26,20 @@ def test_recalling_hands_on_the_embeddings_and_changes_nothing_else() -> None:
     memory = Recalling([Plus()], nn.Identity())(x, Call(keep=KEEP))
     assert memory.embedded is x
     assert_close(memory.output, EncoderStack([Plus()], nn.Identity())(x, Call(keep=KEEP)).output)
+
+
+@pytest.mark.parametrize("make", [LSTM, GRU])
+def test_ending_hands_on_where_each_layer_ended_with_what_is_real(make: type[Cell]) -> None:
+    """Each sentence alone, without padding, read by torch's own."""
+    cells, x = [make(3, 3), make(3, 3)], torch.randn(2, 5, 3)
+    memory = Ending([Forward(cells[0]), Backward(cells[1])], nn.Identity())(x, Call(keep=KEEP))
+    assert memory.final.shape == (2, 2, make.vectors * 3)
+    for b, keep in enumerate(KEEP):
+        first, end = cells[0].rnn(x[b, keep])
+        second, last = cells[1].rnn(first.flip(0))
+        for i, state in enumerate((end, last)):
+            assert_close(memory.final[b, i], torch.cat([v[0] for v in state]) if make is LSTM else state[0])
+        assert_close(memory.output[b, keep], second.flip(0))
 
 
 @pytest.mark.parametrize(("factor", "columns"), [(1.0, [5, 2]), (1.2, [6, 3]), (1.5, [8, 3]), (2.0, [10, 4])])

@@ -10,8 +10,10 @@ from torch.testing import assert_close
 from weft.parts.attention import Attention
 from weft.parts.call import Call
 from weft.parts.convolution import GatedConvolution
+from weft.parts.decoders import LookingLayer
 from weft.parts.inits import depth_scaled, gated, xavier
-from weft.parts.layers import Add, DecoderStack, Layer, PostNorm, Within
+from weft.parts.layers import Add, DecoderStack, Layer, PostNorm, PreNorm, ScaledAdd, Within
+from weft.parts.lookup import Dot, Lookup
 
 
 def test_xavier_draws_uniformly_from_its_bounds() -> None:
@@ -70,6 +72,30 @@ def test_the_variance_of_a_gated_convolution_is_kept() -> None:
     assert convolution(x, Call())[:, 2:].var().item() == pytest.approx(0.01, rel=0.1)
     xavier(convolution)
     assert convolution(x, Call())[:, 2:].var().item() < 0.003
+
+
+def test_the_variance_is_kept_through_many_gated_layers_that_drop() -> None:
+    """Dropout divides it by what is kept, and the weights take that back: without that, 1.2 times a layer."""
+    wirings = [PreNorm(nn.Identity(), 0.3, ScaledAdd()) for _ in range(12)]
+    layers = nn.ModuleList(Within(wiring, GatedConvolution(64, 3, 1, is_causal=True)) for wiring in wirings)
+    gated(layers)
+    x = began = 0.1 * torch.randn(20, 200, 64)
+    for layer in layers:
+        x = layer(x, Call())
+    assert 0.8 < x[:, 30:].var() / began.var() < 1.25
+
+
+def test_a_layer_that_looks_drops_what_it_found_too() -> None:
+    def looking(dropout: float) -> LookingLayer:
+        wirings = [PreNorm(nn.Identity(), dropout, ScaledAdd()) for _ in range(2)]
+        return LookingLayer(64, Within(wirings[0], GatedConvolution(64, 3, 1, True)), Lookup(Dot()), wirings[1])
+
+    whole, dropped = looking(0.0), looking(0.5)
+    for layer in (whole, dropped):
+        gated(layer)
+    for part in ("out.weight", "mix.body.convolution.kernel.weight"):
+        ratio = dropped.get_parameter(part).var() / whole.get_parameter(part).var()
+        assert ratio.item() == pytest.approx(0.5, rel=0.1)
 
 
 def test_recurrent_cells() -> None:

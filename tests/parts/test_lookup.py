@@ -52,6 +52,17 @@ def test_values_with_the_source_embeddings() -> None:
     assert_close(found, watch.seen["", "weights"][:, 0] @ (seen.output + seen.embedded))
 
 
+def test_a_watcher_sees_what_the_weights_are_made_of() -> None:
+    look, x, seen, watch = Lookup(Additive(D, 5)), torch.randn(B, T, D), memory(), Looking()
+    found = look(x, Call(memory=seen, watch=watch))
+    query, key, value, scores, weights = (
+        watch.seen["", name][:, 0] for name in ("query", "key", "value", "scores", "weights")
+    )
+    assert_close(scores, look.score(query, key))
+    assert_close(weights[1, :, :2], scores[1, :, :2].softmax(-1))
+    assert_close(found, weights @ value)
+
+
 def test_keys_are_made_once_in_a_run() -> None:
     look, state, seen = Lookup(General(D)), State(), memory()
     call = Call(memory=seen, state=state, place="decoder.cross")

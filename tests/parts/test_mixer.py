@@ -2,7 +2,8 @@
 
 from weft.parts.attention import Attention
 from weft.parts.convolution import GatedConvolution
-from weft.parts.mixer import path_length
+from weft.parts.lookup import Dot, Lookup
+from weft.parts.mixer import path_across, path_length
 from weft.parts.recurrent import GRU, Forward
 
 
@@ -32,3 +33,11 @@ def test_one_token_is_there_already_and_a_window_of_one_never_looks_aside() -> N
 def test_layers_of_several_kinds_add_up() -> None:
     layers = [GatedConvolution(4, 3, 1, is_causal=False), Forward(GRU(4, 4))]
     assert path_length(layers, 8) == 1 + 8
+
+
+def test_a_decoder_that_looks_is_one_step_from_all_of_the_source() -> None:
+    """Else the way leads through both recurrences: the last word that is read, and the last that is written."""
+    recurrence = [Forward(GRU(4, 4))]
+    assert path_across(recurrence, [Lookup(Dot())], recurrence, 1024) == 1
+    assert path_across(recurrence, [], recurrence, 1024) == 2048
+    assert path_across([GatedConvolution(4, 1, 1, is_causal=False)], [], recurrence, 1024) is None

@@ -4,7 +4,7 @@ import pytest
 
 from weft.errors import WeftError
 from weft.plans.catalogues import ALL
-from weft.plans.check import AT_LEAST, AT_MOST, POSITIVE, RATES, WORDS, check, problems
+from weft.plans.check import AT_LEAST, AT_MOST, GOING_ON, POSITIVE, RATES, WORDS, check, problems
 from weft.plans.plan import ELSEWHERE, Plan
 
 PLAN = Plan().with_settings({"width": 8, "vocabulary": 260})
@@ -72,6 +72,7 @@ def test_an_unknown_option() -> None:
         ("hidden", "feed_forward.hidden"),
         ("smoothing", "head.smoothing"),
         ("lr", "rate"),
+        ("score", "cross"),
     ],
 )
 def test_an_option_without_its_part(name: str, meant: str) -> None:
@@ -81,7 +82,16 @@ def test_an_option_without_its_part(name: str, meant: str) -> None:
 
 def test_what_is_called_otherwise_elsewhere_is_a_setting_here() -> None:
     for name in ELSEWHERE.values():
-        PLAN.with_settings({name: 1})
+        PLAN.with_settings({name: "attention" if name in ("mixer", "cross") else 1})
+
+
+def test_an_option_that_no_part_of_the_plan_has() -> None:
+    with pytest.raises(WeftError) as error:
+        PLAN.with_settings({"dilation": 3})
+    assert str(error.value) == (
+        "no part of this plan has 'dilation'; mixer=convolution, mixer=plain-convolution, mixer=bottleneck would. "
+        "`weft show parts` lists all."
+    )
 
 
 def test_an_option_of_the_wrong_type() -> None:
@@ -304,23 +314,29 @@ def test_two_directions_in_a_width_of_one() -> None:
 ALONE = ("feed_forward=none", "norm=none", "join=replace")
 
 
+def under(stack: str, cell: str) -> tuple[str, ...]:
+    """The settings of a decoder of this kind, and of an encoder that hands on what it takes up."""
+    encoder = f"encoder.mixer={{name: {cell}, direction: backward}}"
+    return f"mixer={cell}", encoder, f"decoder.stack={stack}", *(["encoder.stack=ending"] if stack in GOING_ON else [])
+
+
 @pytest.mark.parametrize("stack", ["continuing", "attend-first", "attend-below", "input-feeding"])
 def test_a_recurrent_decoder_without_recurrence(stack: str) -> None:
-    assert wrong(*ALONE, "layers=1", "cross=dot", "encoder.mixer=lstm", f"decoder.stack={stack}") == [
+    assert wrong(*ALONE, "layers=1", "cross=dot", *under(stack, "lstm"), "decoder.mixer=attention") == [
         f"decoder.mixer: {stack} goes from state to state, with lstm or gru, not attention."
     ]
 
 
 @pytest.mark.parametrize("stack", ["attend-first", "attend-below", "input-feeding", "attend-everywhere"])
 def test_a_decoder_that_looks_with_nothing_to_look_with(stack: str) -> None:
-    assert wrong(*ALONE, "layers=1", "mixer=gru", "cross=none", f"decoder.stack={stack}") == [
+    assert wrong(*ALONE, "layers=1", "cross=none", *under(stack, "gru")) == [
         f"decoder.cross: {stack} looks at the source; choose attention, additive, general, dot."
     ]
 
 
 @pytest.mark.parametrize("stack", ["attend-first", "attend-below", "input-feeding", "attend-everywhere"])
 def test_a_decoder_that_has_no_place_for_a_feed_forward(stack: str) -> None:
-    assert wrong("layers=1", "norm=none", "join=replace", "mixer=gru", "cross=dot", f"decoder.stack={stack}") == [
+    assert wrong("layers=1", "norm=none", "join=replace", "cross=dot", *under(stack, "gru")) == [
         f"decoder.feed_forward: {stack} has no place for one; set decoder.feed_forward=none."
     ]
 
@@ -330,18 +346,57 @@ def test_a_decoder_that_never_sees_the_source() -> None:
         "decoder.cross: with none of them the decoder never sees the source; choose attention, additive, general, dot, "
         "or give it the source with decoder.stack=continuing (one vector) or decoder.stack=stacked (its columns)."
     ]
+    assert len(wrong("cross=[none, dot]", "decoder.layers=1")) == 1
     assert wrong("cross=[none, dot]") == []
     assert wrong("cross=none", "decoder.stack=stacked") == []
 
 
-def test_a_source_of_which_only_the_first_word_is_seen() -> None:
-    settings = (*ALONE, "cross=none", "decoder.mixer=lstm", "decoder.stack=continuing")
-    assert wrong(*settings, "encoder.mixer={name: lstm, direction: forward}") == [
-        "encoder.mixer.direction: continuing is given the encoder's first column, which has seen one word if the last "
-        "layer reads forward; set encoder.mixer.direction=backward."
+BOTH_WAYS = (
+    "encoder.mixer: ending hands on the state of whoever reads in one direction; "
+    "set encoder.mixer={name: lstm, direction: backward}."
+)
+
+
+@pytest.mark.parametrize(
+    ("mixer", "layers", "found"),
+    [
+        ("{name: lstm, direction: backward}", 2, []),
+        ("{name: lstm, direction: forward}", 2, []),
+        ("[{name: lstm, direction: forward}, {name: lstm, direction: backward}]", 2, []),
+        ("lstm", 2, [BOTH_WAYS]),
+        ("[{name: lstm, direction: forward}, {name: lstm, direction: both}]", 2, [BOTH_WAYS]),
+        ("attention", 2, ["encoder.mixer: continuing goes on from its own kind, lstm, not attention."]),
+        ("{name: gru, direction: forward}", 2, ["encoder.mixer: continuing goes on from its own kind, lstm, not gru."]),
+        (
+            "{name: lstm, direction: forward}",
+            3,
+            ["encoder.layers: continuing goes on from as many as it has, 2, not 3."],
+        ),
+    ],
+)
+def test_a_decoder_that_goes_on_from_another_kind_of_encoder(mixer: str, layers: int, found: list[str]) -> None:
+    settings = (*ALONE, "cross=none", "decoder.mixer=lstm", "decoder.stack=continuing", "encoder.stack=ending")
+    assert wrong(*settings, f"encoder.mixer={mixer}", "layers=2", f"encoder.layers={layers}") == found
+
+
+def test_last_states_that_nobody_hands_on_or_nobody_takes_up() -> None:
+    settings = (*ALONE, "encoder.mixer={name: gru, direction: backward}", "decoder.mixer=gru")
+    assert wrong(*settings, "cross=none", "decoder.stack=continuing") == [
+        "encoder.stack: continuing goes on from where the encoder's layers ended; set encoder.stack=ending."
     ]
-    assert wrong(*settings, "encoder.mixer={name: lstm, direction: backward}") == []
-    assert wrong(*settings, "encoder.mixer=lstm") == []
+    assert wrong(*settings, "cross=dot", "decoder.stack=attend-below", "encoder.stack=ending") == [
+        "encoder.stack: ending hands on the states that its layers ended in, and only continuing and input-feeding "
+        "go on from there; set encoder.stack=plain."
+    ]
+    assert wrong(*settings, "cross=dot", "decoder.stack=input-feeding", "encoder.stack=ending") == []
+
+
+def test_source_embeddings_that_nothing_takes_up() -> None:
+    assert wrong("encoder.stack=recalling") == [
+        "encoder.stack: recalling hands on the source embeddings, and only additive, general and dot take them up; "
+        "set encoder.stack=plain."
+    ]
+    assert wrong("encoder.stack=recalling", "cross=[attention, dot]") == []
 
 
 def test_attention_before_each_step_in_several_layers_or_with_a_norm_or_join() -> None:
@@ -350,10 +405,22 @@ def test_attention_before_each_step_in_several_layers_or_with_a_norm_or_join() -
         "decoder.layers: attend-first has one layer, not 2; attend-below has several."
     ]
     assert wrong(*settings, "decoder.layers=1", "decoder.norm=layer", "decoder.join=add") == [
-        "decoder.norm: attend-first has no place for one; set decoder.norm=none.",
-        "decoder.join: attend-first has no place for one; set decoder.join=replace.",
+        "decoder.norm: the bottom layer of attend-first has no place for one; set decoder.norm=none.",
+        "decoder.join: the bottom layer of attend-first has no place for one; set decoder.join=replace.",
     ]
     assert wrong(*settings, "decoder.layers=1") == []
+
+
+@pytest.mark.parametrize("stack", ["attend-below", "input-feeding"])
+def test_a_bottom_layer_with_a_norm_and_attention_that_is_dealt_to_layers(stack: str) -> None:
+    settings = (*ALONE, *under(stack, "lstm"), "layers=3")
+    assert wrong(*settings, "cross=dot", "decoder.norm=[rms, layer]") == [
+        f"decoder.norm: the bottom layer of {stack} has no place for one; set decoder.norm=[none, layer, rms]."
+    ]
+    assert wrong(*settings, "cross=dot", "decoder.norm=[none, layer, rms]") == []
+    assert wrong(*settings, "cross=[dot, general]") == [
+        f"decoder.cross: {stack} looks once in a step, with one part, not 2."
+    ]
 
 
 def test_training_on_sentences_longer_than_the_positions() -> None:

@@ -6,6 +6,9 @@ import pytest
 
 from weft.errors import WeftError
 from weft.plans import names, plan
+from weft.plans.catalogues import ENCODERS
+from weft.plans.check import parts_of
+from weft.plans.part import Part
 from weft.plans.plan import Plan
 from weft.plans.presets import read_plan_file
 
@@ -128,3 +131,40 @@ def test_a_file_that_is_not_text(tmp_path: Path) -> None:
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").mkdir()
     assert refusal(str(tmp_path / "mine.yaml")).startswith(f"{tmp_path / 'mine.yaml'} cannot be read: ")
+
+
+@pytest.mark.parametrize("size", ["", "-tiny"])
+@pytest.mark.parametrize(
+    ("name", "mixer", "cross", "stacks", "others"),
+    [
+        ("seq2seq-rnn", "lstm", "none", ("ending", "continuing"), {}),
+        ("bahdanau", "gru", "additive", ("plain", "attend-first"), {"join": "replace"}),
+        ("luong", "lstm", "general", ("ending", "input-feeding"), {}),
+        ("gnmt", "lstm", "additive", ("plain", "attend-below"), {}),
+        (
+            "convs2s",
+            "convolution",
+            "dot",
+            ("recalling", "attend-everywhere"),
+            {"join": "scaled-add", "embedding": "plain", "position": "learned", "init": "gated"},
+        ),
+        ("bytenet", "bottleneck", "none", ("unfolded", "stacked"), {"join": "add", "norm": "layer", "wiring": "pre"}),
+    ],
+)
+def test_a_family_has_the_parts_of_its_paper(
+    name: str, mixer: str, cross: str, stacks: tuple[str, str], others: dict[str, str], size: str
+) -> None:
+    found = plan(name + size)
+    assert {part.name for side in (found.encoder, found.decoder) for part in parts_of(side.mixer)} == {mixer}
+    assert [found.decoder.cross, found.encoder.stack, found.decoder.stack] == [Part(cross), *map(Part, stacks)]
+    assert found == found.with_settings(others)
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name.endswith("-tiny")])
+def test_a_small_plan_has_dropout_on_both_sides(name: str) -> None:
+    found = plan(name)
+    assert found.encoder.dropout == found.decoder.dropout >= 0.1
+
+
+def test_bytenet_stretches_its_source_as_in_its_paper() -> None:
+    assert ENCODERS.value(plan("bytenet").encoder.stack, "factor") == 1.2

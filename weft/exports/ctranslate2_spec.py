@@ -57,7 +57,7 @@ ACTIVATIONS = {
 
 def refuse_inexpressible(plan: Plan) -> None:
     """Raise one error that names every slot in which CTranslate2 has nothing like what the plan has."""
-    wrong = list(_foreign_parts(plan)) or list(_mixtures(outline(plan)))
+    wrong = dict.fromkeys(_foreign_parts(plan)) or list(_mixtures(outline(plan)))  # layers may be alike: said once
     if wrong:
         listed = "\n".join(f"  {line}" for line in wrong)
         raise WeftError(f"plan {plan.name!r} cannot be exported to ctranslate2:\n{listed}")

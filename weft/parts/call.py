@@ -19,10 +19,11 @@ class Memory:
     output: Tensor  # (B, S, D)
     keep: Tensor  # (B, S) True where there is a token
     embedded: Tensor | None = None  # (B, S, D): the source embeddings, where a decoder wants them beside the output
+    final: Tensor | None = None  # (B, N, state): where each recurrent layer ended, where a decoder goes on from there
 
     def select(self, sentences: Tensor) -> "Memory":
-        embedded = None if self.embedded is None else self.embedded[sentences]
-        return Memory(self.output[sentences], self.keep[sentences], embedded)
+        some = {name: value[sentences] for name, value in vars(self).items() if value is not None}
+        return Memory(**some)
 
 
 class Watch(Protocol):
@@ -36,21 +37,23 @@ class Watch(Protocol):
 
 
 class Steps:
-    """A watcher for whoever goes through a sequence step by step: what is seen in steps is shown as a whole."""
+    """A watcher for whoever goes through a sequence step by step: what is seen in steps is shown as a whole. Keys and
+    values are the same at every step."""
 
     def __init__(self, watch: Watch):
         self.watch = watch
         self.seen: dict[tuple[str, str], list[Tensor]] = {}
 
     def see(self, place: str, name: str, value: Tensor) -> None:
-        self.seen.setdefault((place, name), []).append(value)  # (B, H, 1, S)
+        self.seen.setdefault((place, name), []).append(value)  # (B, H, 1 or S, K or S)
 
     def change(self, place: str, name: str, value: Tensor) -> Tensor:
         return self.watch.change(place, name, value)
 
     def show(self) -> None:
         for (place, name), values in self.seen.items():
-            self.watch.see(place, name, torch.cat(values, 2))  # (B, H, T, S)
+            same = name in ("key", "value")
+            self.watch.see(place, name, values[0] if same else torch.cat(values, 2))  # (B, H, T or S, K or S)
 
 
 class State:

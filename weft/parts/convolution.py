@@ -6,6 +6,7 @@
 A stack reaches (kernel - 1) · Σ dilations + 1 positions: kernel 2 with dilations 1, 2, 4 … 512 sees 1,024 of them.
 """
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -33,7 +34,9 @@ class Convolution(Mixer):
             x = x.masked_fill(~call.keep[..., None], 0.0)
         if call.state is not None:
             assert not self.ahead, f"{call.place} looks ahead and cannot go step by step"
-            x = call.state.append(f"{call.place}.inputs", x)[:, -(self.behind + new) :]
+            window = f"{call.place}.inputs"
+            x = torch.cat((call.state.newest.get(window, x[:, :0]), x), 1)
+            call.state.replace(window, x[:, max(0, x.size(1) - self.behind) :])  # what is further back is out of sight
         missing = self.behind + new - x.size(1)
         padded = F.pad(x, (0, 0, missing, self.ahead))
         return self.kernel(padded.transpose(1, 2)).transpose(1, 2)  # type: ignore[no-any-return]  # (B, T, outputs)

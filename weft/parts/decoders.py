@@ -10,34 +10,62 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from weft.parts.call import Call, State, Steps
+from weft.parts.call import Call, Memory, State, Steps
 from weft.parts.dropout import Dropout
 from weft.parts.layers import DecoderStack, Wiring, Within
 from weft.parts.recurrent import Cell, state_name
 
 
 class Start(nn.Module):
-    """s₀ = tanh(W h₁): where a decoder's state begins  (arXiv:1409.0473, appendix A.2.2).
+    """Where the state of a recurrent layer begins."""
 
-    h₁ is the encoder's first column. Whoever reads backwards ends there: it is the one that has seen all of the source.
-    """
+    formula: str
 
-    def __init__(self, width: int, cell: Cell):
-        super().__init__()
-        self.linear = nn.Linear(width, cell.vectors * cell.width)
+    def first(self, memory: Memory) -> Tensor:
+        """What a sentence begins with: (B, vectors · D)."""
+        raise NotImplementedError
 
     def forward(self, x: Tensor, call: Call, name: str) -> Tensor:
         """The state that each row of x goes on from: the one remembered under this name, or else a new one."""
         assert call.memory is not None
         assert call.state is not None
         if name not in call.state.newest:
-            state = self.linear(call.memory.output[:, 0]).tanh()  # (B, vectors · D)
-            call.state.replace(name, _rows(state, x))
+            call.state.replace(name, _rows(self.first(call.memory), x))
         return call.state.newest[name]  # (R, vectors · D)
 
 
+class FromColumn(Start):
+    """s₀ = tanh(W h₁) with h₁ the encoder's first column  (Bahdanau et al. 2014, appendix A.2.2, arXiv:1409.0473).
+
+    Whoever reads backwards ends there: it is the one that has seen all of the source.
+    """
+
+    formula = "tanh(W h₁)"
+
+    def __init__(self, width: int, cell: Cell):
+        super().__init__()
+        self.linear = nn.Linear(width, cell.vectors * cell.width)
+
+    def first(self, memory: Memory) -> Tensor:
+        return self.linear(memory.output[:, 0]).tanh()  # type: ignore[no-any-return]
+
+
+class FromLayer(Start):
+    """The state that a layer of the encoder ended in  (Sutskever et al. 2014, arXiv:1409.3215)."""
+
+    formula = "where the encoder's ended"
+
+    def __init__(self, layer: int):
+        super().__init__()
+        self.layer = layer
+
+    def first(self, memory: Memory) -> Tensor:
+        assert memory.final is not None, "an encoder that hands on no last states"
+        return memory.final[:, self.layer]
+
+
 class Continuing(DecoderStack):
-    """Recurrent layers that begin where the encoder ended: of the source they are given one vector.
+    """Recurrent layers that begin where the encoder's ended: that is all they are told of the source.
 
     Sutskever et al. 2014, arXiv:1409.3215; Cho et al. 2014, arXiv:1406.1078.
     """

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.parts.call import Call, Memory
+from weft.parts.call import Call, Memory, State
 from weft.parts.layers import EncoderStack
 
 
@@ -17,6 +17,16 @@ class Recalling(EncoderStack):
 
     def forward(self, x: Tensor, call: Call) -> Memory:
         return replace(super().forward(x, call), embedded=x)
+
+
+class Ending(EncoderStack):
+    """The memory holds the state that each recurrent layer ended in too: for a decoder that goes on from there
+    (Sutskever et al. 2014, arXiv:1409.3215)."""
+
+    def forward(self, x: Tensor, call: Call) -> Memory:
+        ends = State()
+        memory = super().forward(x, replace(call, state=ends))
+        return replace(memory, final=torch.stack(list(ends.newest.values()), 1))  # (B, N, vectors · D)
 
 
 class Unfolded(EncoderStack):

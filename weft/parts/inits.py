@@ -6,6 +6,8 @@ import torch
 from torch import nn
 
 from weft.parts.convolution import GatedConvolution
+from weft.parts.decoders import LookingLayer
+from weft.parts.layers import Wiring, Within
 
 
 def xavier(model: nn.Module) -> None:
@@ -38,8 +40,9 @@ def _begin_cell(cell: nn.RNNBase) -> None:
 
 
 def gated(model: nn.Module) -> None:
-    """Xavier, but N(0, 4 / fan in) before the gate of a convolution, which halves what passes (arXiv:1705.03122, § 3.5)
+    """Xavier, but N(0, 4 p / fan in) before the gate of a convolution, which halves it (arXiv:1705.03122, § 3.5)
 
+    p is what dropout keeps: it divides the variance of a branch by p, and the weights of the branch multiply it by p.
     The sum of a layer and its residual connection, scaled by √½, then has the variance of what came in.
     """
     xavier(model)
@@ -47,6 +50,15 @@ def gated(model: nn.Module) -> None:
         if isinstance(module, GatedConvolution):
             weight = module.convolution.kernel.weight  # (outputs, inputs, kernel)
             nn.init.normal_(weight, std=(4 / weight[0].numel()) ** 0.5)
+        elif isinstance(module, LookingLayer):
+            module.out.weight.data.mul_(_kept(module.wiring) ** 0.5)
+    for module in model.modules():
+        if isinstance(module, Within) and isinstance(module.body, GatedConvolution):
+            module.body.convolution.kernel.weight.data.mul_(_kept(module.wiring) ** 0.5)
+
+
+def _kept(wiring: Wiring) -> float:
+    return 1.0 - wiring.dropout.p
 
 
 def depth_scaled(model: nn.Module) -> None:

@@ -40,3 +40,15 @@ def path_length(layers: Sequence[Mixer], length: int) -> int | None:
         steps += layer.sequential_steps(length)
         left -= left if layer.reach is None else layer.reach
     return steps
+
+
+def path_across(encoder: Sequence[Mixer], looks: Sequence[Mixer], decoder: Sequence[Mixer], length: int) -> int | None:
+    """Steps on the longest way from a token of a source to one of its translation, each of so many tokens.
+
+    Where a decoder looks at the source, it sees all of it from each of its positions, with a recurrence around it too.
+    Where it does not, the way leads through the encoder to what it hands on, and from there through the decoder.
+    """
+    if looks:
+        return min(look.sequential_steps(length) for look in looks)
+    there, on = path_length(encoder, length), path_length(decoder, length)
+    return None if there is None or on is None else there + on

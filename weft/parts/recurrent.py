@@ -6,15 +6,21 @@
            n = tanh(W x_t + r ⊙ (U h_{t-1} + b)),   h_t = (1 - z) ⊙ n + z ⊙ h_{t-1}
 
 The GRU has its reset gate r after the product with U, as all fast kernels do; the paper has it before. A cell goes over
-a whole sequence in torch's fused kernel, or one step at a time where something must happen between two steps.
+a whole sequence in torch's fused kernel, or one step at a time where something must happen between two steps. On a CPU
+torch fuses the LSTM alone: a GRU goes through its own steps there, and takes many times as long for a single sentence.
 """
+
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from weft.parts.call import Call
 from weft.parts.mixer import Mixer
+
+Read = TypeVar("Read", Tensor, PackedSequence)
 
 
 class Cell(nn.Module):
@@ -27,10 +33,17 @@ class Cell(nn.Module):
     def width(self) -> int:
         return self.rnn.hidden_size
 
-    def sequence(self, x: Tensor, start: Tensor | None) -> tuple[Tensor, Tensor]:
-        """All steps at once: (B, T, inputs) → outputs (B, T, D) and the last state. No start: zeros."""
+    def sequence(self, x: Tensor, start: Tensor | None, keep: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """All steps at once: (B, T, inputs) → outputs (B, T, D) and the last state. No start: zeros.
+
+        Told which positions are real, it ends with the last of them, and its outputs are zeros from there on.
+        """
         first = x.new_zeros(x.size(0), self.vectors * self.width) if start is None else start
-        return self._fused(x, first)
+        if keep is None or keep.is_meta:  # where only shapes are computed, nothing is padding
+            return self._fused(x, first)
+        packed = pack_padded_sequence(x, keep.sum(1).cpu(), batch_first=True, enforce_sorted=False)
+        output, end = self._fused(packed, first)
+        return pad_packed_sequence(output, batch_first=True, total_length=x.size(1))[0], end
 
     def gates(self, x: Tensor, column: int = 0) -> Tensor:
         """What an input adds to the gates: (…, n) → (…, gates · D), through n columns of W from this one on.
@@ -49,7 +62,7 @@ class Cell(nn.Module):
         """One step: what the inputs add to the gates (B, gates · D), and the state before it → the state after."""
         raise NotImplementedError
 
-    def _fused(self, x: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:
+    def _fused(self, x: Read, start: Tensor) -> tuple[Read, Tensor]:
         raise NotImplementedError
 
 
@@ -62,7 +75,7 @@ class LSTM(Cell):
         super().__init__()
         self.rnn = nn.LSTM(inputs, width, batch_first=True)
 
-    def _fused(self, x: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:
+    def _fused(self, x: Read, start: Tensor) -> tuple[Read, Tensor]:
         h, c = (half[None].contiguous() for half in start.chunk(2, -1))  # (1, B, D) each
         output, (h, c) = self.rnn(x, (h, c))
         return output, torch.cat((h[0], c[0]), -1)
@@ -83,7 +96,7 @@ class GRU(Cell):
         super().__init__()
         self.rnn = nn.GRU(inputs, width, batch_first=True)
 
-    def _fused(self, x: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:
+    def _fused(self, x: Read, start: Tensor) -> tuple[Read, Tensor]:
         output, h = self.rnn(x, start[None].contiguous())
         return output, h[0]
 
@@ -104,7 +117,7 @@ class Recurrence(Mixer):
 
 
 class Forward(Recurrence):
-    """A cell that reads from the first token to the last. Padding on the right is read after all that is real."""
+    """A cell that reads from the first token to the last."""
 
     direction = "forward"
 
@@ -113,11 +126,7 @@ class Forward(Recurrence):
         self.cell = cell
 
     def forward(self, x: Tensor, call: Call) -> Tensor:
-        name = state_name(call)
-        output, end = self.cell.sequence(x, None if call.state is None else call.state.newest.get(name))
-        if call.state is not None:
-            call.state.replace(name, end)
-        return output  # (B, T, D)
+        return _read(self.cell, x, call)  # (B, T, D)
 
 
 class Backward(Recurrence):
@@ -131,8 +140,7 @@ class Backward(Recurrence):
 
     def forward(self, x: Tensor, call: Call) -> Tensor:
         order = _backwards(x, call.keep)[..., None]  # (B, T, 1): read in this order, and put back in the same
-        output, _ = self.cell.sequence(x.take_along_dim(order, 1), None)
-        return output.take_along_dim(order, 1)  # (B, T, D)
+        return _read(self.cell, x.take_along_dim(order, 1), call).take_along_dim(order, 1)  # (B, T, D)
 
 
 class Both(Recurrence):
@@ -152,6 +160,19 @@ class Both(Recurrence):
 def state_name(call: Call) -> str:
     """What a recurrent part at this place is remembered under."""
     return f"{call.place}.state"
+
+
+def _read(cell: Cell, x: Tensor, call: Call) -> Tensor:
+    """The outputs of a cell that goes over x, on from where its state says, and its new state is remembered there.
+
+    Padding stands on the right: it is read after all that is real, or not at all where someone remembers the state.
+    """
+    if call.state is None:
+        return cell.sequence(x, None)[0]  # (B, T, D)
+    name = state_name(call)
+    output, end = cell.sequence(x, call.state.newest.get(name), call.keep)
+    call.state.replace(name, end)
+    return output  # (B, T, D)
 
 
 def _backwards(x: Tensor, keep: Tensor | None) -> Tensor:

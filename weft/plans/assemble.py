@@ -7,8 +7,7 @@ from weft.parts.ends import Entrance
 from weft.parts.layers import Across, Layer, Wiring, Within
 from weft.parts.recurrent import Cell
 from weft.plans import catalogues as c
-from weft.plans.check import check, parts_of
-from weft.plans.part import Part
+from weft.plans.check import check, dealt
 from weft.plans.plan import Decoder, Encoder, Plan
 
 
@@ -48,20 +47,20 @@ class _Shelf:
         return Layer({name: sublayer for name, sublayer in self._sublayers(i).items() if sublayer is not None})
 
     def _sublayers(self, i: int) -> dict[str, nn.Module | None]:
-        feed = c.FEED_FORWARDS.build(_dealt(self.side.feed_forward, i), self.width)
+        feed = c.FEED_FORWARDS.build(dealt(self.side.feed_forward, i), self.width)
         return {"mix": self.mix(i), "feed": feed and Within(self.wiring(i), feed)}
 
     def mix(self, i: int) -> Within:
-        return Within(self.wiring(i), c.MIXERS.build(_dealt(self.side.mixer, i), self.width, self.is_causal))
+        return Within(self.wiring(i), c.MIXERS.build(dealt(self.side.mixer, i), self.width, self.is_causal))
 
     def wiring(self, i: int) -> Wiring:
-        norm, join = c.NORMS.build(_dealt(self.side.norm, i), self.width), c.JOINS.build(_dealt(self.side.join, i))
-        return c.WIRINGS.build(_dealt(self.side.wiring, i), norm, self.dropout, join)
+        norm, join = c.NORMS.build(dealt(self.side.norm, i), self.width), c.JOINS.build(dealt(self.side.join, i))
+        return c.WIRINGS.build(dealt(self.side.wiring, i), norm, self.dropout, join)
 
     def closing(self) -> nn.Module:
         if not self.wiring(0).open_ended:
             return nn.Identity()
-        return c.NORMS.build(_dealt(self.side.norm, self.layers - 1), self.width)
+        return c.NORMS.build(dealt(self.side.norm, self.layers - 1), self.width)
 
 
 class _DecoderShelf(_Shelf):
@@ -76,7 +75,7 @@ class _DecoderShelf(_Shelf):
         return dict([mix, ("cross", cross and Across(self.wiring(i), cross)), feed])
 
     def _cross(self, i: int) -> nn.Module | None:
-        return c.CROSSES.build(_dealt(self.side.cross, i), self.width)
+        return c.CROSSES.build(dealt(self.side.cross, i), self.width)
 
     def cross(self, i: int) -> nn.Module:
         cross = self._cross(i)
@@ -84,10 +83,4 @@ class _DecoderShelf(_Shelf):
         return cross
 
     def cell(self, i: int, inputs: int) -> Cell:
-        return c.CELLS[_dealt(self.side.mixer, i).name](inputs, self.width)
-
-
-def _dealt(slot: Part | tuple[Part, ...], i: int) -> Part:
-    """The part of layer i: a list of parts is dealt to the layers in turn."""
-    parts = parts_of(slot)
-    return parts[i % len(parts)]
+        return c.CELLS[dealt(self.side.mixer, i).name](inputs, self.width)

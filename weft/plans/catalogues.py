@@ -6,7 +6,7 @@ from torch import nn
 
 from weft.parts import activations, inits, schedules
 from weft.parts.attention import Attention, causal, full
-from weft.parts.convolution import Bottleneck, GatedConvolution
+from weft.parts.convolution import Bottleneck, Convolution, GatedConvolution
 from weft.parts.ends import ScaledEmbedding
 from weft.parts.feed_forward import Product
 from weft.parts.heads import LinearHead
@@ -98,6 +98,11 @@ def gru(width: int, is_causal: bool, *, direction: str | None = None) -> Mixer:
 def convolution(width: int, is_causal: bool, *, kernel: int = 3, dilation: int = 1) -> GatedConvolution:
     """v ⊙ σ(g) with [v; g] a convolution, of the past only in decoders (arXiv:1612.08083)"""
     return GatedConvolution(width, kernel, dilation, is_causal)
+
+
+def plain_convolution(width: int, is_causal: bool, *, kernel: int = 3, dilation: int = 1) -> Convolution:
+    """b + Σ W_i x_{t-i}: the convolution alone, of the past only in decoders (Waibel et al. 1989)"""
+    return Convolution(width, width, kernel, dilation, is_causal)
 
 
 def bottleneck(
@@ -193,7 +198,14 @@ WIRINGS: Catalogue[Wiring] = Catalogue("wiring", ("norm", "dropout", "join"), {"
 MIXERS: Catalogue[Mixer] = Catalogue(
     "mixer",
     ("width", "is_causal"),
-    {"attention": attention, "lstm": lstm, "gru": gru, "convolution": convolution, "bottleneck": bottleneck},
+    {
+        "attention": attention,
+        "lstm": lstm,
+        "gru": gru,
+        "convolution": convolution,
+        "plain-convolution": plain_convolution,
+        "bottleneck": bottleneck,
+    },
 )
 CROSSES: Catalogue[Mixer | None] = Catalogue(
     "cross",
@@ -203,7 +215,12 @@ CROSSES: Catalogue[Mixer | None] = Catalogue(
 ENCODERS: Catalogue[nn.Module] = Catalogue(
     "encoder.stack",
     ("shelf",),
-    {"plain": stacks.encoder, "recalling": stacks.recalling, "unfolded": stacks.unfolded},
+    {
+        "plain": stacks.encoder,
+        "ending": stacks.ending,
+        "recalling": stacks.recalling,
+        "unfolded": stacks.unfolded,
+    },
 )
 DECODERS: Catalogue[nn.Module] = Catalogue(
     "decoder.stack",

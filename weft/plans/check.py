@@ -75,6 +75,7 @@ WORDS = {
 RECURRENT = ("continuing", "attend-first", "attend-below", "input-feeding")  # their mixers are cells
 LOOKING = ("attend-first", "attend-below", "input-feeding", "attend-everywhere")  # they have a place for `cross`
 GIVEN = {"continuing": "one vector", "stacked": "its columns"}  # how those get the source that need not look at it
+GOING_ON = ("continuing", "input-feeding")  # they begin where the encoder's layers ended
 
 
 def check(plan: Plan) -> None:
@@ -114,6 +115,12 @@ def parts_of(slot: Slot) -> tuple[Part, ...]:
     return slot if isinstance(slot, tuple) else (slot,)
 
 
+def dealt(slot: Slot, i: int) -> Part:
+    """The part of layer i: a list of parts is dealt to the layers in turn."""
+    parts = parts_of(slot)
+    return parts[i % len(parts)]
+
+
 def _sides(plan: Plan) -> list[tuple[str, Encoder]]:
     return [("encoder", plan.encoder), ("decoder", plan.decoder)]
 
@@ -139,6 +146,11 @@ def settings_of_parts(plan: Plan) -> dict[str, list[str]]:
         for option in catalogue.options(part.name) if part.name in catalogue else ():
             found.setdefault(option, {})[f"{slot}.{option}"] = None
     return {option: list(settings) for option, settings in found.items()}
+
+
+def having(option: str) -> list[str]:
+    """The parts that have an option, as a setting names them: ["mixer=attention", "cross=attention"]."""
+    return [f"{each.slot}={name}" for each in c.ALL for name in each if option in each.options(name)]
 
 
 def _values(plan: Plan) -> Iterator[tuple[str, Any]]:
@@ -177,6 +189,7 @@ def _combinations(plan: Plan) -> Iterator[str]:
             yield f"{side}.wiring: one stack has one wiring, not {len(parts_of(slots.wiring))}."
     yield from _readings(plan)
     yield from _decoders(plan)
+    yield from _handed_on(plan)
     yield from _positions(plan)
 
 
@@ -195,37 +208,64 @@ def _readings(plan: Plan) -> Iterator[str]:
 def _decoders(plan: Plan) -> Iterator[str]:
     """What a decoder of its own kind is made of."""
     stack, decoder = plan.decoder.stack.name, plan.decoder
-    mixers, crosses = ([part.name for part in parts_of(slot)] for slot in (decoder.mixer, decoder.cross))
-    if stack in RECURRENT and (foreign := [name for name in mixers if name not in c.CELLS]):
+    mixers, crosses = _names(decoder.mixer, decoder.layers), _names(decoder.cross, decoder.layers)
+    if stack in RECURRENT and (foreign := [name for name in mixers if name in c.MIXERS and name not in c.CELLS]):
         yield f"decoder.mixer: {stack} goes from state to state, with {' or '.join(c.CELLS)}, not {foreign[0]}."
     if stack in LOOKING:
         if "none" in crosses:
             yield f"decoder.cross: {stack} looks at the source; choose {', '.join(_others(c.CROSSES))}."
         if any(part.name != "none" for part in parts_of(decoder.feed_forward)):
             yield f"decoder.feed_forward: {stack} has no place for one; set decoder.feed_forward=none."
+        if stack in RECURRENT and len(parts_of(decoder.cross)) > 1:
+            yield f"decoder.cross: {stack} looks once in a step, with one part, not {len(parts_of(decoder.cross))}."
     elif stack not in GIVEN and set(crosses) == {"none"}:
         given = " or ".join(f"decoder.stack={name} ({how})" for name, how in GIVEN.items())
         yield (
             f"decoder.cross: with none of them the decoder never sees the source; "
             f"choose {', '.join(_others(c.CROSSES))}, or give it the source with {given}."
         )
-    if stack == "continuing" and set(crosses) == {"none"} and _at_the_top(plan.encoder) == "forward":
+    if stack == "attend-first" and decoder.layers != 1:
+        yield f"decoder.layers: attend-first has one layer, not {decoder.layers}; attend-below has several."
+    if stack in LOOKING and stack in RECURRENT:
+        for slot, nothing in (("norm", "none"), ("join", "replace")):
+            bottom, *above = _names(getattr(decoder, slot), decoder.layers)
+            if bottom != nothing:
+                wanted = f"[{', '.join([nothing, *above])}]" if above else nothing
+                yield f"decoder.{slot}: the bottom layer of {stack} has no place for one; set decoder.{slot}={wanted}."
+
+
+def _handed_on(plan: Plan) -> Iterator[str]:
+    """What the encoder hands on beside its output is what the decoder takes up."""
+    encoder, decoder = plan.encoder, plan.decoder
+    handing, taking = encoder.stack.name, decoder.stack.name
+    if handing == "recalling" and not set(_names(decoder.cross, decoder.layers)) & {"additive", "general", "dot"}:
         yield (
-            "encoder.mixer.direction: continuing is given the encoder's first column, which has seen one word if the "
-            "last layer reads forward; set encoder.mixer.direction=backward."
+            "encoder.stack: recalling hands on the source embeddings, and only additive, general and dot take them up; "
+            "set encoder.stack=plain."
         )
-    if stack == "attend-first":
-        if decoder.layers != 1:
-            yield f"decoder.layers: attend-first has one layer, not {decoder.layers}; attend-below has several."
-        for slot, name in (("norm", "none"), ("join", "replace")):
-            if any(part.name != name for part in parts_of(getattr(decoder, slot))):
-                yield f"decoder.{slot}: attend-first has no place for one; set decoder.{slot}={name}."
+    if handing == "ending" and taking not in GOING_ON:
+        yield (
+            f"encoder.stack: ending hands on the states that its layers ended in, and only {' and '.join(GOING_ON)} go "
+            "on from there; set encoder.stack=plain."
+        )
+    elif handing != "ending" and taking in GOING_ON:
+        yield f"encoder.stack: {taking} goes on from where the encoder's layers ended; set encoder.stack=ending."
+    elif handing == "ending":
+        if encoder.layers != decoder.layers:
+            yield f"encoder.layers: {taking} goes on from as many as it has, {decoder.layers}, not {encoder.layers}."
+        for i in range(min(encoder.layers, decoder.layers)):
+            ended, own = dealt(encoder.mixer, i), dealt(decoder.mixer, i)
+            if own.name in c.CELLS and ended.name in c.MIXERS and ended.name != own.name:
+                yield f"encoder.mixer: {taking} goes on from its own kind, {own.name}, not {ended.name}."
+            elif ended.name in c.CELLS and ended.options.get("direction") not in ("forward", "backward"):
+                yield (
+                    "encoder.mixer: ending hands on the state of whoever reads in one direction; "
+                    f"set encoder.mixer={{name: {ended.name}, direction: backward}}."
+                )
 
 
-def _at_the_top(encoder: Encoder) -> Any:
-    """The direction in which the last layer reads."""
-    mixers = parts_of(encoder.mixer)
-    return mixers[(encoder.layers - 1) % len(mixers)].options.get("direction")
+def _names(slot: Slot, layers: int) -> list[str]:
+    return [dealt(slot, i).name for i in range(max(1, layers))]
 
 
 def _others(catalogue: Catalogue[Any]) -> list[str]:

@@ -57,14 +57,17 @@ class StepCost:
 
 
 def step_cost(plan: Plan, length: int = 25) -> StepCost:
-    """One optimiser step on full batches of sentences that are `length` tokens long on both sides.
+    """One optimiser step on full batches of sentences that are `length` tokens long on both sides."""
+    tokens = plan.training.batch_tokens * plan.training.accumulate
+    return StepCost(tokens, length, math.ceil(pair_operations(plan, length) * tokens / length))
 
-    One pair goes through the model forward and back, without memory for any number in it. Fast kernels are left out:
-    torch does not know the arithmetic of all of them, and it is the same.
-    """
-    model, tokens = outline(plan), plan.training.batch_tokens * plan.training.accumulate
+
+def pair_operations(plan: Plan, length: int) -> int:
+    """One pair goes through the model forward and back, without memory for any number in it. Fast kernels are left out:
+    torch does not know the arithmetic of all of them, and it is the same."""
+    model = outline(plan)
     with torch.device("meta"), FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
         ids = torch.ones(1, length, dtype=torch.long)
         logits = model.head.logits(model.decode(ids, model.encode(ids)))  # (1, T, V)
         F.cross_entropy(logits[0], ids[0]).backward()  # type: ignore[no-untyped-call]
-    return StepCost(tokens, length, math.ceil(counter.get_total_flops() * tokens / length))
+    return int(counter.get_total_flops())

@@ -27,6 +27,12 @@ ELSEWHERE = {
     "lr": "rate",
     "learning_rate": "rate",
     "d_model": "width",
+    "hidden_size": "width",
+    "attention": "cross",
+    "score": "cross",
+    "cell": "mixer",
+    "rnn": "mixer",
+    "bidirectional": "mixer.direction",
     "d_ff": "feed_forward.hidden",
     "batch_size": "batch_tokens",
     "epochs": "steps",
@@ -170,10 +176,14 @@ def _paths(plan: Plan, key: str) -> list[list[str]]:
         return [words]
     places = [[section, *words] for section, thing in sections.items() if words[0] in _names(thing)]
     if not places:
-        from weft.plans.check import settings_of_parts  # it needs Plan
+        from weft.plans.check import having, settings_of_parts  # it needs Plan
 
         if near := ELSEWHERE.get(words[0]) or " or ".join(settings_of_parts(plan).get(words[0], ())):
             raise WeftError(f"there is no setting {words[0]!r}. Did you mean {near}? `weft show PLAN` lists all.")
+        if owners := having(words[0]):
+            raise WeftError(
+                f"no part of this plan has {words[0]!r}; {', '.join(owners)} would. `weft show parts` lists all."
+            )
         every = [*_names(plan), *(name for thing in sections.values() for name in _names(thing))]
         raise WeftError(unknown("setting", words[0], set(every), "weft show PLAN"))
     return places

@@ -11,12 +11,13 @@ from weft.parts.decoders import (
     AttentiveRecurrence,
     Continuing,
     FedLayer,
+    FromColumn,
+    FromLayer,
     InputFeeding,
     LookingLayer,
     Stacked,
-    Start,
 )
-from weft.parts.encoders import Recalling, Unfolded
+from weft.parts.encoders import Ending, Recalling, Unfolded
 from weft.parts.layers import DecoderStack, EncoderStack, Layer, Wiring, Within
 from weft.parts.recurrent import Cell
 
@@ -55,13 +56,13 @@ def _layers(shelf: Shelf) -> list[Layer]:
     return [shelf.layer(i) for i in range(shelf.layers)]
 
 
-def _starts(shelf: DecoderShelf, first: int = 0) -> list[Start]:
-    return [Start(shelf.width, shelf.cell(i, shelf.width)) for i in range(first, shelf.layers)]
+def _starts(shelf: DecoderShelf) -> list[FromLayer]:
+    return [FromLayer(i) for i in range(shelf.layers)]
 
 
 def _looking(shelf: DecoderShelf) -> AttentiveRecurrence:
     cell = shelf.cell(0, 2 * shelf.width)
-    return AttentiveRecurrence(cell, shelf.cross(0), Start(shelf.width, cell))
+    return AttentiveRecurrence(cell, shelf.cross(0), FromColumn(shelf.width, cell))
 
 
 def encoder(shelf: Shelf) -> EncoderStack:
@@ -72,6 +73,11 @@ def encoder(shelf: Shelf) -> EncoderStack:
 def recalling(shelf: Shelf) -> Recalling:
     """Layers one after the other; the source embeddings are handed on beside what became of them (arXiv:1705.03122)"""
     return Recalling(_layers(shelf), shelf.closing())
+
+
+def ending(shelf: Shelf) -> Ending:
+    """Recurrent layers; the state that each of them ended in is handed on too (arXiv:1409.3215)"""
+    return Ending(_layers(shelf), shelf.closing())
 
 
 def unfolded(shelf: Shelf, *, factor: float = 1.2) -> Unfolded:
@@ -85,7 +91,7 @@ def decoder(shelf: DecoderShelf) -> DecoderStack:
 
 
 def continuing(shelf: DecoderShelf) -> Continuing:
-    """Recurrent layers that begin where the encoder ended: the source as one vector (arXiv:1409.3215)"""
+    """Recurrent layers that begin where the encoder's ended: the source as one vector (arXiv:1409.3215)"""
     return Continuing(_layers(shelf), shelf.closing(), _starts(shelf))
 
 
@@ -97,16 +103,16 @@ def attend_first(shelf: DecoderShelf) -> AttendFirst:
 def attend_below(shelf: DecoderShelf) -> AttendBelow:
     """Recurrent layers of which the bottom one looks, for all of them (arXiv:1609.08144)"""
     above = [(i, shelf.cell(i, 2 * shelf.width)) for i in range(1, shelf.layers)]
-    layers = [FedLayer(cell, Start(shelf.width, cell), shelf.wiring(i)) for i, cell in above]
+    layers = [FedLayer(cell, FromColumn(shelf.width, cell), shelf.wiring(i)) for i, cell in above]
     return AttendBelow(_looking(shelf), layers, shelf.closing(), shelf.dropout)
 
 
 def input_feeding(shelf: DecoderShelf) -> InputFeeding:
     """Recurrent layers that look after each step, and are fed what came of it in the next (arXiv:1508.04025)"""
-    bottom = shelf.cell(0, 2 * shelf.width)
+    bottom, (start, *starts) = shelf.cell(0, 2 * shelf.width), _starts(shelf)
     layers = [Layer({"mix": shelf.mix(i)}) for i in range(1, shelf.layers)]  # only what is above them all looks
-    above = Continuing(layers, shelf.closing(), _starts(shelf, 1))
-    return InputFeeding(bottom, Start(shelf.width, bottom), above, shelf.cross(0), shelf.dropout)
+    above = Continuing(layers, shelf.closing(), starts)
+    return InputFeeding(bottom, start, above, shelf.cross(0), shelf.dropout)
 
 
 def attend_everywhere(shelf: DecoderShelf) -> AttendEverywhere:
