@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.disk import draft_of, owned, room_in_words, write_text
+from weft.disk import check_writable, draft_of, owned, room_in_words, write_text
 from weft.errors import NoRoom, WeftError
 
 OWNER = """
@@ -76,3 +76,16 @@ def test_an_owner_that_is_killed_owns_nothing(tmp_path: Path) -> None:
     other.communicate()
     with owned(tmp_path):
         pass
+
+
+def test_a_place_that_cannot_be_written_is_told_and_one_that_can_is_left_as_it_was(tmp_path: Path) -> None:
+    held, link = tmp_path / "held.txt", tmp_path / "link.txt"
+    held.write_text("mine")
+    link.symlink_to("nowhere.txt")
+    for file in (held, link, tmp_path / "new.txt"):
+        check_writable(file)
+    assert held.read_text() == "mine"
+    assert sorted(tmp_path.iterdir()) == [held, link]
+    for file, said in ((tmp_path, "Is a directory"), (tmp_path / "no" / "a.txt", f"no folder {tmp_path}/no")):
+        with pytest.raises(WeftError, match=said):
+            check_writable(file)

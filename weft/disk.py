@@ -46,6 +46,19 @@ def write_text(file: Path, text: str) -> None:
         draft.write_text(text, encoding="utf-8")
 
 
+def check_writable(file: Path) -> None:
+    """Say before the work, not after it, that nothing can be written there. Whatever the file holds stays in it."""
+    if not file.parent.is_dir():
+        raise WeftError(f"there is no folder {file.parent} to write {file.name} to.")
+    is_new = not file.exists()
+    try:
+        file.open("ab").close()
+    except OSError as error:
+        raise WeftError(f"{file} could not be written: {error.strerror}.") from None
+    if is_new:
+        file.resolve().unlink()  # where a link led nowhere, what it leads to, and not the link
+
+
 def seal(folder: Path, names: Sequence[str]) -> None:
     """Write down what these files are now."""
     write_text(folder / SUMS, "".join(f"{_checksum(folder / name)}  {name}\n" for name in names))

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from weft.measuring.cost import counted
+from weft.measuring.cost import counted, family
 from weft.measuring.gauge import peak_bytes, seconds
 from weft.measuring.turns import Decoding, layer, step, widened
 from weft.plans.plan import Plan
@@ -41,9 +41,38 @@ def test_what_others_take_of_the_processors_does_not_count() -> None:
 def test_operations_of_a_layer_are_those_of_the_books() -> None:
     """Forward and back are three products each, of two operations: attention has 4 matrices, and 2 products of t²·k;
     an LSTM 8 matrices; a gated convolution 2 for each place of its window."""
-    assert counted(tiny()) == {"t·k²": 4 * 6, "t²·k": 2 * 6}
-    assert counted(tiny("seq2seq-rnn-tiny")) == {"t·k²": 8 * 6, "t²·k": 0}
-    assert counted(tiny("convs2s-tiny")) == {"t·k²": 3 * 2 * 6, "t²·k": 0}
+    assert counted(tiny())["layer"] == {"t·k²": 4 * 6, "t²·k": 2 * 6}
+    assert counted(tiny("seq2seq-rnn-tiny"))["layer"] == {"t·k²": 8 * 6, "t²·k": 0}
+    assert counted(tiny("convs2s-tiny"))["layer"] == {"t·k²": 3 * 2 * 6, "t²·k": 0}
+
+
+def test_operations_of_a_step_have_squares_where_someone_looks() -> None:
+    """Of the pairs of tokens in each of 4 layers, 3 attentions see all; scores and contexts are one product each."""
+    assert counted(tiny())["step"]["t²"] == 4 * 3 * 2 * 6 * 16
+    assert counted(tiny("bahdanau-tiny"))["step"]["t²"] == 2 * 6 * 16
+    stretched = tiny("bytenet-tiny").with_settings({"encoder.stack.factor": 1.23})
+    assert counted(tiny("seq2seq-rnn-tiny"))["step"]["t²"] == counted(stretched)["step"]["t²"] == 0
+
+
+def test_a_plan_finds_its_row_of_the_lectures() -> None:
+    rows = {
+        "transformer-tiny": "Transformer",
+        "seq2seq-rnn-tiny": "RNN",
+        "bahdanau-tiny": "RNN with attention",
+        "luong-tiny": "RNN with attention",
+        "gnmt-tiny": "RNN with attention",
+        "convs2s-tiny": None,
+    }
+    assert {name: family(plan(name)) for name in rows} == rows
+    assert family(plan("transformer-tiny").with_settings({"decoder.mixer": "lstm"})) is None
+
+
+def test_what_is_remembered_grows_as_the_lectures_say() -> None:
+    """A state of an LSTM is two vectors of float32 a layer; attention keeps keys and values of both sentences."""
+    assert Decoding(tiny("seq2seq-rnn-tiny"), 6).bytes == Decoding(tiny("seq2seq-rnn-tiny"), 9).bytes == 2 * 2 * 16 * 4
+    assert Decoding(tiny(), 6).bytes == 4 * 2 * (5 + 6) * 16 * 4
+    windows = 5 * 2 * 16 * 4  # each layer sees two tokens behind it; the keys are the encoder's output itself
+    assert Decoding(tiny("convs2s-tiny"), 6).bytes == Decoding(tiny("convs2s-tiny"), 9).bytes == windows
 
 
 def test_clear_attention_holds_all_weights_and_the_fused_one_does_not() -> None:

@@ -25,8 +25,10 @@ def cost(
     weft cost transformer-tiny --lengths 64,256,1024 --widths 128,256
     """
     import json
+    from dataclasses import replace
     from importlib.util import find_spec
 
+    from weft.disk import check_writable
     from weft.errors import WeftError, install
     from weft.folder import find_plan
     from weft.measuring.cost import WIDTHS, Grid, machine
@@ -35,11 +37,13 @@ def cost(
 
     if png and not find_spec("matplotlib"):
         raise WeftError(f"pictures need matplotlib: {install('view')}.")
+    if png and png == html:
+        raise WeftError(f"--png, --html: two files are wanted, not {png} twice.")
     for file in filter(None, (png, html)):
-        if not file.parent.is_dir():
-            raise WeftError(f"there is no folder {file.parent} to write {file.name} to.")
+        check_writable(file)
     grid = Grid(_numbers("--lengths", lengths), _numbers("--widths", widths) or WIDTHS)
-    found = [find_plan(name).with_settings(settings or []) for name in plans]
+    # Under the name that was typed: several models may have one plan.
+    found = [replace(find_plan(name).with_settings(settings or []), name=name) for name in dict.fromkeys(plans)]
     for plan in found:
         grid.check(plan)
     costs = [measure(plan, grid, _tell) for plan in found]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,22 +12,26 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from weft.errors import WeftError
 from weft.machine import cores, processor
-from weft.measuring.fit import Fit, fit
+from weft.measuring.fit import TERMS, Fit, fit
 from weft.measuring.gauge import Turn, peak_bytes, seconds
-from weft.measuring.turns import Decoding, layer, mixers, step, widened
+from weft.measuring.turns import Decoding, decoder_mixers, layer, looks, mixers, step, widened
 from weft.parts.attention import Attention
-from weft.parts.mixer import path_length
-from weft.plans.check import parts_of
-from weft.plans.cost import outline
+from weft.parts.mixer import path_across, path_length
+from weft.plans.check import AT_MOST, parts_of
+from weft.plans.cost import outline, pair_operations
 from weft.plans.plan import Plan
 
 LENGTHS = (16, 32, 64, 128, 256, 512, 1024)
 WIDTHS = (64, 128, 256)
 
-# What time and memory are made of. One sentence at a time, a token of a recurrence and a call have a price of their
-# own, whatever the width. In a step, the words of the head take t·k of time, and their gradients k of memory.
-LAYER_TIME, LAYER_MEMORY = ("t·k²", "t²·k", "t", "1"), ("t²", "t·k", "k²")
-STEP_TIME, STEP_MEMORY = ("t·k²", "t²·k", "t·k", "1"), ("t²·k", "t²", "t·k", "k²", "k")
+# What time and memory are made of; t² only where the operations have it. One sentence at a time, a token and a call
+# have a price of their own, whatever the width. In a step, the gradients of all words take k of memory, and their share
+# of Adam k of time. Few sizes are fitted with the first of these: without those before it, t² would stand for them.
+LAYER_TIME, LAYER_MEMORY = ("t·k²", "1", "t", "t²·k"), ("t·k", "k²", "t²")
+STEP_TIME, STEP_MEMORY = ("t·k²", "k", "t", "t²·k", "1"), ("t·k", "k", "t²·k", "t²", "k²")
+
+# Whose row of the lectures' table a model belongs to: by what its mixers say, and whether its decoder looks.
+FAMILIES = {("t·k²", False): "RNN", ("t·k²", True): "RNN with attention", ("t²·k", True): "Transformer"}
 
 
 @dataclass(frozen=True)
@@ -45,23 +50,31 @@ class Growth:
     time: Fit
     memory: Fit
 
+    def crossing(self, width: int) -> float | None:
+        """From this length on t² takes more time than t; None where that is at none of the lengths measured."""
+        at = self.time.crossing(width)
+        return at if at is not None and self.points[0].length <= at <= self.points[-1].length else None
+
 
 @dataclass(frozen=True)
 class Declared:
-    """What the mixers of an encoder say of themselves, for so many tokens."""
+    """What the mixers of a plan say of themselves, for so many tokens."""
 
     length: int
-    sequential_steps: int  # of one layer
-    path_length: int | None  # through as many layers as it takes
+    sequential_steps: int  # of one layer of the encoder
+    path_length: int | None  # between two tokens of the source, through as many layers as it takes
+    model_steps: int  # of all layers on both sides, one after the other
+    model_path: int | None  # from a token of the source to one of its translation
 
 
 @dataclass(frozen=True)
 class Token:
-    """Seconds for the last token of so many."""
+    """The last token of so many."""
 
     length: int
-    cached: float
+    cached: float  # seconds
     anew: float
+    bytes: int  # of what is remembered
 
 
 @dataclass(frozen=True)
@@ -71,7 +84,8 @@ class Cost:
     layers: int
     mixer: str  # of the encoder's first layer
     says: str
-    counted: dict[str, float]  # operations of the layer, forward and back
+    family: str | None  # in the lectures' table of models
+    counted: dict[str, dict[str, float]]  # operations forward and back, of a layer and of a step
     declared: list[Declared]
     growth: dict[str, Growth]  # layer; clear, where it is attention: the same without the fused kernel; step
     decoding: list[Token]
@@ -80,7 +94,7 @@ class Cost:
         found = asdict(self)
         for name, grown in self.growth.items():
             widths = sorted({point.width for point in grown.points})
-            found["growth"][name]["crossing"] = {width: grown.time.crossing(width) for width in widths}
+            found["growth"][name]["crossing"] = {width: grown.crossing(width) for width in widths}
         return found
 
 
@@ -97,6 +111,12 @@ class Grid:
 
     def check(self, plan: Plan) -> None:
         """What cannot be measured is said before anything is."""
+        if len(self.lengths) < 2:
+            raise WeftError(
+                f"--lengths: at least two are wanted, to tell what a cost grows with, not {self.lengths[0]}."
+            )
+        if self.lengths[-1] > AT_MOST["longest"]:
+            raise WeftError(f"--lengths: at most {AT_MOST['longest']:,} tokens, not {self.lengths[-1]}.")
         self.known(plan)
         for width in self.widths:
             widened(plan, width)
@@ -111,11 +131,11 @@ class Grid:
             )
         return [length for length in self.lengths if length <= limit]
 
-    def layers(self, plan: Plan) -> Growth:
-        return self._growth(plan, layer, self.lengths, LAYER_TIME, LAYER_MEMORY)
+    def layers(self, plan: Plan, has_squares: bool) -> Growth:
+        return self._growth(plan, layer, self.lengths, *_terms(has_squares, LAYER_TIME, LAYER_MEMORY))
 
-    def steps(self, plan: Plan) -> Growth:
-        return self._growth(plan, step, self.known(plan), STEP_TIME, STEP_MEMORY)
+    def steps(self, plan: Plan, has_squares: bool) -> Growth:
+        return self._growth(plan, step, self.known(plan), *_terms(has_squares, STEP_TIME, STEP_MEMORY))
 
     def _growth(
         self,
@@ -136,14 +156,15 @@ class Grid:
 def cost(plan: Plan, grid: Grid, tell: Callable[[str], object]) -> Cost:
     """Measure a plan; `tell` hears what comes next."""
     torch.manual_seed(plan.training.seed)
-    first = mixers(plan)[0]
+    first, count = mixers(plan)[0], counted(plan)
+    has_squares = {"layer": bool(count["layer"]["t²·k"]), "step": bool(count["step"]["t²"])}
     tell(f"{plan.name}: a mixer layer")
-    growth = {"layer": grid.layers(plan)}
+    growth = {"layer": grid.layers(plan, has_squares["layer"])}
     if isinstance(first, Attention):
         with _clear():
-            growth["clear"] = grid.layers(plan)
+            growth["clear"] = grid.layers(plan, has_squares["layer"])
     tell(f"{plan.name}: a training step")
-    growth["step"] = grid.steps(plan)
+    growth["step"] = grid.steps(plan, has_squares["step"])
     tell(f"{plan.name}: a token of decoding")
     return Cost(
         plan.name,
@@ -151,7 +172,8 @@ def cost(plan: Plan, grid: Grid, tell: Callable[[str], object]) -> Cost:
         plan.encoder.layers,
         str(parts_of(plan.encoder.mixer)[0]),
         first.says,
-        counted(plan),
+        family(plan),
+        count,
         declared(plan, grid.lengths),
         growth,
         [_token(plan, length) for length in grid.known(plan)],
@@ -159,19 +181,32 @@ def cost(plan: Plan, grid: Grid, tell: Callable[[str], object]) -> Cost:
 
 
 def declared(plan: Plan, lengths: Sequence[int]) -> list[Declared]:
-    layers = mixers(plan)
-    return [Declared(t, layers[0].sequential_steps(t), path_length(layers, t)) for t in lengths]
+    encoder, decoder, across = mixers(plan), decoder_mixers(plan), looks(plan)
+    return [
+        Declared(
+            t,
+            encoder[0].sequential_steps(t),
+            path_length(encoder, t),
+            sum(mixer.sequential_steps(t) for mixer in encoder + decoder),
+            path_across(encoder, across, decoder, t),
+        )
+        for t in lengths
+    ]
 
 
-def counted(plan: Plan, t: int = 8) -> dict[str, float]:
-    """Operations of the mixer layer as a · t·k² + b · t²·k, from those of t, 2 t and 3 t tokens.
+def family(plan: Plan) -> str | None:
+    kinds = {mixer.says for mixer in mixers(plan) + decoder_mixers(plan)}
+    return FAMILIES.get((kinds.pop(), bool(looks(plan)))) if len(kinds) == 1 else None
 
-    Nothing is fitted: the second difference has b alone in it, the first a too, and what does not grow with t is gone.
-    """
-    one, two, three = (_operations(plan, length) for length in (t, 2 * t, 3 * t))
-    k = plan.width
-    b = (three - 2 * two + one) / (2 * t * t * k)
-    return {"t·k²": (two - one - 3 * b * t * t * k) / (t * k * k), "t²·k": b}
+
+def counted(plan: Plan) -> dict[str, dict[str, float]]:
+    """Operations, forward and back: of the mixer layer as a · t·k² + b · t²·k, and of a step, whose words grow with the
+    first power of k, as a · t + b · t² in the plan's own width."""
+    a, b = _quadratic(partial(_operations, plan))
+    of_t, of_square = _quadratic(partial(pair_operations, plan))
+    if not any("t²" in mixer.says for mixer in mixers(plan) + decoder_mixers(plan) + looks(plan)):
+        of_square = 0.0  # what an encoder stretches is rounded up, and differs from a straight line by that
+    return {"layer": {"t·k²": a / plan.width**2, "t²·k": b / plan.width}, "step": {"t": of_t, "t²": of_square}}
 
 
 def machine() -> dict[str, Any]:
@@ -184,6 +219,20 @@ def machine() -> dict[str, Any]:
     }
 
 
+def _terms(has_squares: bool, *found: Sequence[str]) -> list[list[str]]:
+    return [[name for name in terms if has_squares or TERMS[name][0] < 2] for terms in found]
+
+
+def _quadratic(count: Callable[[int], int], t: int = 5) -> tuple[float, float]:
+    """a and b of a · t + b · t², from the counts of t, 2 t and 3 t tokens.
+
+    Nothing is fitted: the second difference has b alone in it, the first a too, and what does not grow with t is gone.
+    """
+    one, two, three = count(t), count(2 * t), count(3 * t)
+    b = (three - 2 * two + one) / (2 * t * t)
+    return (two - one) / t - 3 * b * t, b
+
+
 def _operations(plan: Plan, length: int) -> int:
     with torch.device("meta"), FlopCounterMode(display=False) as counter, _clear():
         layer(plan, length)()
@@ -191,7 +240,12 @@ def _operations(plan: Plan, length: int) -> int:
 
 
 def _measured(turn: Turn, length: int, width: int) -> Measured:
-    turn()  # warm: an optimiser makes its moments in its first step
+    try:
+        turn()  # warm: an optimiser makes its moments in its first step
+    except RuntimeError as error:  # torch has no class of its own for this one
+        if "memory" not in str(error):
+            raise
+        raise WeftError(f"{length:,} tokens, {width} wide, need more memory than there is; choose less.") from None
     return Measured(length, width, seconds(turn), peak_bytes(turn))
 
 
@@ -199,7 +253,7 @@ def _token(plan: Plan, length: int) -> Token:
     decoding = Decoding(plan, length)
     for warm in (decoding.cached, decoding.anew):
         warm()
-    return Token(length, seconds(decoding.cached), seconds(decoding.anew))
+    return Token(length, seconds(decoding.cached), seconds(decoding.anew), decoding.bytes)
 
 
 def _clear() -> AbstractContextManager[None]:

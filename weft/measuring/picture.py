@@ -35,6 +35,7 @@ def draw(costs: Sequence[Cost], file: Path) -> None:
             _curve(layer_memory, one.growth["clear"], wide, "bytes", {**dots, "ls": BROKEN, "mfc": "white"})
         _curve(step_memory, one.growth["step"], wide, "bytes", dots)
         _crossing(layer, one.growth["layer"], wide, colour)
+        _crossing(step, one.growth["step"], wide, colour)
         at = [found.length for found in one.decoding]
         token.plot(at, [found.cached for found in one.decoding], **dots)
         token.plot(at, [found.anew for found in one.decoding], **{**dots, "ls": BROKEN, "mfc": "white"})
@@ -70,15 +71,15 @@ def _curve(axes: Axes, grown: Growth, wide: int, what: str, dots: dict[str, Any]
 
 
 def _crossing(axes: Axes, grown: Growth, wide: int, colour: str) -> None:
-    at = grown.time.crossing(wide)
-    if at is not None and grown.points[0].length <= at <= grown.points[-1].length:
+    at = grown.crossing(wide)
+    if at is not None:
         axes.plot([at], [grown.time.at(at, wide)], "x", color=colour, ms=11, mew=2)
 
 
 def _dressed(axes: Axes, title: str, words: Callable[[float], str], along: str, marks: Sequence[int]) -> None:
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    axes.set_title(title, fontsize=11.5, loc="left")
+    axes.set_title(title, fontsize=11.5, loc="left", pad=16)  # the names of the slopes stand beneath it
     axes.set_xlabel(along, color=GREY, fontsize=10)
     axes.xaxis.set_major_locator(FixedLocator(marks))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -87,23 +88,26 @@ def _dressed(axes: Axes, title: str, words: Callable[[float], str], along: str, 
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high > 300 * low else (1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: words(value)))
     axes.yaxis.set_minor_formatter(NullFormatter())
-    _slopes(axes, marks, along[-1])
+    _slopes(axes, along[-1])
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(FAINT)
     axes.tick_params(colors=GREY, labelsize=9, which="both")
     axes.grid(alpha=0.18)
 
 
-def _slopes(axes: Axes, marks: Sequence[int], letter: str) -> None:
-    """How steep a curve is that grows with the first power, and with the second."""
-    low, high = axes.get_ylim()
-    start = low * (high / low) ** 0.03
+def _slopes(axes: Axes, letter: str) -> None:
+    """How steep a curve is that grows with the first power, and with the second: from the lower left corner to where
+    the axes end. The name stands outside, where no dot can be."""
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     for power, name in ((1, letter), (2, f"{letter}²")):
-        end = min(marks[-1], marks[0] * (high / start) ** (0.9 / power))
-        top = start * (end / marks[0]) ** power
-        axes.plot([marks[0], end], [start, top], color=FAINT, lw=1, ls=":", zorder=0)
-        axes.annotate(name, (end, top), (-5, 3), textcoords="offset points", color=GREY, fontsize=9.5, ha="right")
-    axes.set_ylim(low, high)
+        end = min(right, left * (high / low) ** (1 / power))
+        top = low * (end / left) ** power
+        axes.plot([left, end], [low, top], color=FAINT, lw=1, ls=":", zorder=0)
+        aside: dict[str, Any] = (
+            {"xytext": (4, 0), "va": "center"} if end == right else {"xytext": (0, 3), "ha": "center"}
+        )
+        axes.annotate(name, (end, top), textcoords="offset points", color=GREY, fontsize=9.5, **aside)
+    axes.set(xlim=(left, right), ylim=(low, high))
 
 
 def _keys(axes: Axes, styles: dict[str, Any]) -> None:

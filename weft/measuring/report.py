@@ -1,15 +1,24 @@
 """What was found, as tables of words: for the screen, and for the page."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from weft.measuring.cost import Cost, Declared, Growth
-from weft.measuring.fit import TERMS
+from weft.measuring.cost import Cost, Declared, Growth, Token
+from weft.measuring.fit import TERMS, Fit
 
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))
 SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 NAMES = {"layer": "mixer layer", "clear": "mixer layer, clear", "step": "training step"}
 SHARE = 0.1  # of the memory at the largest size: a term with less is not told
+NO_SQUARE = "no t² in it"
+
+COLUMNS = ("training time", "training memory", "test time", "test memory", "steps", "path")
+LECTURES = {
+    "RNN": ("t·k²·d", "t·k·d", "t·k²·d", "k·d", "t", "t"),
+    "RNN with attention": ("t²·k²·d", "t²·k·d", "t²·k²·d", "t·k·d", "t", "1"),
+    "Transformer": ("t²·k·d", "t·k·d", "t²·k·d", "t·k·d", "d", "1"),
+}
 
 
 @dataclass(frozen=True)
@@ -25,21 +34,28 @@ def tables(costs: Sequence[Cost]) -> list[Table]:
             "A mixer layer, forward and back, on one sentence: t tokens, k wide",
             ("plan", "mixer", "lectures", "operations", "time, fitted", "off by"),
             [
-                (one.plan, one.mixer, one.says, _operations(one), _fitted(grown), _percent(grown.time.error))
+                (one.plan, one.mixer, one.says, _operations(one, "layer"), *_fitted(one.growth["layer"].time, time))
                 for one in costs
-                for grown in [one.growth["layer"]]
+            ],
+        ),
+        Table(
+            "A training step, on one pair of t tokens each; the operations are those of the width that the plan has",
+            ("plan", "wide", "operations", "time, fitted", "off by"),
+            [
+                (one.plan, f"{one.width}", _operations(one, "step"), *_fitted(one.growth["step"].time, time))
+                for one in costs
             ],
         ),
         Table(
             "From this length on, what grows with t² costs more than what grows with t",
-            ("plan", "wide", "by operations", "by time, mixer layer", "by time, training step"),
+            ("plan", "wide", "layer: operations", "time", "step: operations", "time"),
             [
-                (one.plan, f"{one.width}", _counted(one), *(_crossing(one, n) for n in ("layer", "step")))
+                (one.plan, f"{one.width}", *(cell for name in ("layer", "step") for cell in _crossings(one, name)))
                 for one in costs
             ],
         ),
         Table(
-            "Steps of a layer that wait for each other, and the longest path between two tokens",
+            "Steps of a layer that wait for each other, and the longest path between two tokens of a sentence",
             ("plan", "tokens", "steps", "path"),
             [
                 (one.plan, f"{said.length:,}", f"{said.sequential_steps:,}", _path(one, said))
@@ -48,17 +64,25 @@ def tables(costs: Sequence[Cost]) -> list[Table]:
             ],
         ),
         Table(
+            "A model of depth d: what the lectures say, and beneath it the powers that costs grow with here",
+            ("family", "plan", "tokens", *COLUMNS),
+            [row for family in {one.family: None for one in costs} for row in _family(family, costs)],
+        ),
+        Table(
             "The most memory held at one time, beyond the weights",
-            ("plan", "of", "tokens", "wide", "memory", "grows with"),
+            ("plan", "of", "tokens", "wide", "memory", "grows with", "off by"),
             [(one.plan, NAMES[name], *_most(grown)) for one in costs for name, grown in one.growth.items()],
         ),
         Table(
             "One more token of a translation: with what is remembered, and anew",
-            ("plan", "wide", "tokens", "cached", "anew", "times"),
+            ("plan", "wide", "tokens", "cached", "anew", "times", "remembered"),
             [
-                (one.plan, f"{one.width}", f"{t.length:,}", time(t.cached), time(t.anew), f"{t.anew / t.cached:.1f}")
+                (
+                    *(one.plan, f"{one.width}", f"{token.length:,}", time(token.cached), time(token.anew)),
+                    *(f"{token.anew / token.cached:.1f}", memory(token.bytes)),
+                )
                 for one in costs
-                for t in one.decoding[:: max(1, len(one.decoding) - 1)]  # the shortest and the longest
+                for token in one.decoding[:: max(1, len(one.decoding) - 1)]  # the shortest and the longest
             ],
         ),
     ]
@@ -88,30 +112,34 @@ def _in_units(value: float, units: Sequence[tuple[float, str]]) -> str:
     return f"{value / size:.3g} {unit}"
 
 
-def _percent(share: float) -> str:
-    return f"{share * 100:.0f} %"
+def _operations(found: Cost, name: str) -> str:
+    return _sum(found.counted[name], lambda value: f"{value:,.1f}".removesuffix(".0"))
 
 
-def _operations(found: Cost) -> str:
-    return " + ".join(f"{value:.3g}·{name}" for name, value in found.counted.items() if value)
+def _fitted(found: Fit, words: Callable[[float], str]) -> tuple[str, str]:
+    """The formula, and how far it is off."""
+    return _sum(found.coefficients, words), f"{found.error * 100:.0f} %"
 
 
-def _fitted(found: Growth) -> str:
-    coefficients = found.time.coefficients
-    return " + ".join(time(coefficients[name]) + f"·{name}" * (name != "1") for name in TERMS if name in coefficients)
+def _sum(coefficients: Mapping[str, float], words: Callable[[float], str]) -> str:
+    told = [name for name in TERMS if coefficients.get(name)]
+    return " + ".join(words(coefficients[name]) + f"·{name}" * (name != "1") for name in told)
 
 
-def _counted(found: Cost) -> str:
-    a, b = found.counted["t·k²"], found.counted["t²·k"]
-    return f"{a / b:.3g}·k = {a / b * found.width:,.0f}" if b else "never"
-
-
-def _crossing(found: Cost, name: str) -> str:
-    grown = found.growth[name]
-    longest, at = grown.points[-1].length, grown.time.crossing(found.width)
-    if at is None:
-        return "never"
-    return f"{at:,.0f}" if at <= longest else f"beyond {longest:,}"  # what was not measured is not told
+def _crossings(found: Cost, name: str) -> tuple[str, str]:
+    """By operations and by time. What was not measured is not told."""
+    grown, (a, b) = found.growth[name], found.counted[name].values()
+    if not b:
+        return NO_SQUARE, NO_SQUARE
+    counted = f"{a / b:.3g}·k = {a / b * found.width:,.0f}" if name == "layer" else f"{a / b:,.0f}"
+    first, last, at = grown.points[0], grown.points[-1], grown.time.crossing(found.width)
+    if not first.width <= found.width <= last.width:
+        return counted, f"not measured at {found.width} wide"
+    if not any(TERMS[term][0] == 2 for term in grown.time.coefficients):
+        return counted, "too few sizes to tell"
+    if at is None or at > last.length:
+        return counted, f"not within {last.length:,}"
+    return counted, f"{at:,.0f}" if at >= first.length else f"before {first.length:,}"
 
 
 def _path(found: Cost, said: Declared) -> str:
@@ -121,11 +149,39 @@ def _path(found: Cost, said: Declared) -> str:
     return f"{said.path_length:,}" + f" layers, and it has {found.layers}" * (layers > found.layers)
 
 
-def _most(found: Growth) -> tuple[str, str, str, str]:
-    last, growing = found.points[-1], found.memory.coefficients
-    shares: Mapping[str, float] = {
-        name: value * TERMS[name](last.length, last.width) / last.bytes for name, value in growing.items()
-    }
-    told = [name for name in TERMS if shares.get(name, 0.0) >= SHARE]
-    formula = " + ".join(memory(growing[name]) + f"·{name}" * (name != "1") for name in told)
-    return f"{last.length:,}", f"{last.width}", memory(last.bytes), formula
+def _family(family: str | None, costs: Sequence[Cost]) -> Iterator[tuple[str, ...]]:
+    """The lectures' row, and beneath it the plans that it is about."""
+    yield (family, "", "t", *LECTURES[family]) if family else ("not in the lectures", "", "", *[""] * len(COLUMNS))
+    for one in costs:
+        if one.family == family:
+            yield ("", one.plan, *_model(one))
+
+
+def _model(found: Cost) -> tuple[str, ...]:
+    step, tokens = found.growth["step"], found.decoding
+    last = step.points[-1]
+    said = next(said for said in found.declared if said.length == last.length)
+    return (
+        f"{last.length:,}",
+        *("t^{:.1f}·k^{:.1f}".format(*of.powers(last.length, last.width)) for of in (step.time, step.memory)),
+        _power(tokens, lambda token: token.length * token.cached),
+        _power(tokens, lambda token: token.bytes),
+        f"{said.model_steps:,}",
+        "none" if said.model_path is None else f"{said.model_path:,}",
+    )
+
+
+def _power(tokens: Sequence[Token], cost: Callable[[Token], float]) -> str:
+    """That of t, from the last two lengths."""
+    if len(tokens) < 2:
+        return "?"
+    a, b = tokens[-2:]
+    return f"t^{math.log(cost(b) / cost(a)) / math.log(b.length / a.length):.1f}"
+
+
+def _most(found: Growth) -> tuple[str, ...]:
+    last, fitted = found.points[-1], found.memory
+    shares = fitted.shares(last.length, last.width)
+    told = {name: value for name, value in fitted.coefficients.items() if shares[name] >= SHARE}
+    formula, off = _fitted(Fit(told, fitted.error), memory)
+    return f"{last.length:,}", f"{last.width}", memory(last.bytes), formula, off

@@ -10,8 +10,8 @@ from weft.measuring.gauge import Turn
 from weft.models.sequence_to_sequence import END, START, Batch, SequenceToSequence
 from weft.parts.call import Call, State
 from weft.parts.mixer import Mixer
-from weft.plans.catalogues import MIXERS
-from weft.plans.check import check, parts_of
+from weft.plans.catalogues import CROSSES, MIXERS
+from weft.plans.check import check, dealt
 from weft.plans.part import Part
 from weft.plans.plan import Plan
 
@@ -40,8 +40,17 @@ def widened(plan: Plan, width: int) -> Plan:
 
 def mixers(plan: Plan) -> list[Mixer]:
     """Those of the encoder, a layer after the other."""
-    parts = parts_of(plan.encoder.mixer)
-    return [MIXERS.build(parts[i % len(parts)], plan.width, False) for i in range(plan.encoder.layers)]
+    return [MIXERS.build(dealt(plan.encoder.mixer, i), plan.width, False) for i in range(plan.encoder.layers)]
+
+
+def decoder_mixers(plan: Plan) -> list[Mixer]:
+    return [MIXERS.build(dealt(plan.decoder.mixer, i), plan.width, True) for i in range(plan.decoder.layers)]
+
+
+def looks(plan: Plan) -> list[Mixer]:
+    """What the decoder looks at the source with, if it does."""
+    crosses = [CROSSES.build(dealt(plan.decoder.cross, i), plan.width) for i in range(plan.decoder.layers)]
+    return [cross for cross in crosses if cross is not None]
 
 
 def layer(plan: Plan, length: int) -> Turn:
@@ -87,6 +96,14 @@ class Decoding:
             self.memory = self.model.encode(source)
             self.state = State()
             self.model.decode(self.tokens[:, :-1], self.memory, self.positions[:, :-1], self.state)
+
+    @property
+    def bytes(self) -> int:
+        """Of what is remembered, beside the encoder's output, which may be remembered under other names too."""
+        kinds = (self.state.hypotheses, self.state.newest, self.state.sentences)
+        places = {tensor.data_ptr(): tensor.nbytes for kind in kinds for tensor in kind.values()}
+        places.pop(self.memory.output.data_ptr(), None)
+        return sum(places.values())
 
     @torch.inference_mode()
     def cached(self) -> None:

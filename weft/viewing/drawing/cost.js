@@ -1,11 +1,12 @@
 // What plans cost: curves over length or width, both axes logarithmic, and the tables beneath them.
 
-import { h, isDark, menu, segmented } from "weft/dom.js";
+import { h, isDark, menu, s, segmented } from "weft/dom.js";
 
 const data = JSON.parse(document.getElementById("cost").textContent);
 const plans = data.plans;
 
-const WIDTH = 1000, HEIGHT = 470, LEFT = 66, RIGHT = 10, TOP = 14, BOTTOM = 44;
+const WIDTH = 1000, HEIGHT = 470, LEFT = 66, RIGHT = 24, TOP = 24, BOTTOM = 44;
+const MARGIN = 1.12; // beside the shortest and the longest
 const TERMS = {
   "t·k²": (t, k) => t * k * k, "t²·k": (t, k) => t * t * k, "t²": (t) => t * t, "t·k": (t, k) => t * k,
   "t": (t) => t, "k²": (t, k) => k * k, "k": (t, k) => k, "1": () => 1,
@@ -107,7 +108,7 @@ function plot(curves) {
   const xs = every(curves.flatMap(({ points }) => points.map(({ x }) => x)));
   const ys = curves.flatMap(({ points }) => points.map(({ y }) => y));
   const [low, high] = [Math.min(...ys) / 1.6, Math.max(...ys) * 1.6];
-  const x = scale(xs[0] / 1.12, xs.at(-1) * 1.12, LEFT, WIDTH - RIGHT);
+  const x = scale(xs[0] / MARGIN, xs.at(-1) * MARGIN, LEFT, WIDTH - RIGHT);
   const y = scale(low, high, HEIGHT - BOTTOM, TOP);
   const svg = s("svg", { class: "plot", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": "curves of cost" });
   for (const value of xs) {
@@ -120,7 +121,7 @@ function plot(curves) {
   }
   svg.append(s("text", { x: WIDTH - RIGHT, y: HEIGHT - 6, "text-anchor": "end" },
     along() === "length" ? "length t, in tokens" : "width k"));
-  slopes(svg, x, y, xs, low * 1.25, high);
+  slopes(svg, x, y, xs[0] / MARGIN, xs.at(-1) * MARGIN, low, high);
   for (const curve of curves) svg.append(...drawn(curve, x, y));
   const ring = s("circle", { class: "ring", r: 8, visibility: "hidden" });
   svg.append(ring);
@@ -128,13 +129,15 @@ function plot(curves) {
   return svg;
 }
 
-/** Straight lines of slope 1 and 2: the powers that the lectures speak of. */
-function slopes(svg, x, y, xs, from, high) {
+/** Straight lines of slope 1 and 2, the powers that the lectures speak of; their names stand outside, where no dot can be. */
+function slopes(svg, x, y, left, right, low, high) {
   const letter = along() === "length" ? "t" : "k";
   for (const [power, name] of [[1, letter], [2, `${letter}²`]]) {
-    const end = Math.min(xs.at(-1), xs[0] * (high / 1.3 / from) ** (1 / power));
-    svg.append(s("line", { class: "slope", x1: x(xs[0]), y1: y(from), x2: x(end), y2: y(from * (end / xs[0]) ** power) }),
-      s("text", { class: "guide", x: x(end) - 10, y: y(from * (end / xs[0]) ** power) - 6, "text-anchor": "end" }, name));
+    const end = Math.min(right, left * (high / low) ** (1 / power));
+    const top = low * (end / left) ** power;
+    const aside = end === right ? { x: x(end) + 6, y: y(top) + 4 } : { x: x(end), y: y(top) - 6, "text-anchor": "middle" };
+    svg.append(s("line", { class: "slope", x1: x(left), y1: y(low), x2: x(end), y2: y(top) }),
+      s("text", { class: "guide", ...aside }, name));
   }
 }
 
@@ -198,11 +201,4 @@ function table({ title, head, rows }) {
   return h("section", {}, h("h2", {}, title), h("div", { class: "scroll" }, h("table", { class: "told" },
     h("thead", {}, h("tr", {}, ...head.map((cell) => h("th", {}, cell)))),
     h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell))))))));
-}
-
-function s(tag, attributes, text) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  if (text !== undefined) element.textContent = text;
-  return element;
 }
