@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,6 +15,8 @@ import pytest
 import torch
 
 import weft
+from tests.checking.test_check import model_folder
+from tests.contracts.tiny import tiny_plan
 from weft.errors import install
 from weft.viewing.attention import Attention
 from weft.viewing.heads import Head
@@ -50,6 +53,12 @@ def seen(model: weft.Translator) -> Attention:
 
 @pytest.fixture(scope="module")
 def address(model: weft.Translator) -> Iterator[str]:
+    with served(model) as address:
+        yield address
+
+
+@contextmanager
+def served(model: weft.Translator) -> Iterator[str]:
     """A server of our own, in a thread."""
     import uvicorn
 
@@ -228,7 +237,7 @@ def test_one_head_by_the_numbers(page: Page, address: str, seen: Attention) -> N
     open_view(page, address, "head", more="&layer=2&head=3&token=2")
     numbers = seen.numbers("cross", 2, 3, 2)
     expect(page.locator(".steps tbody tr")).to_have_count(len(seen.source))
-    for css, expected in ((".dot", numbers.dots), (".scaled", numbers.scaled), (".weight", numbers.weights)):
+    for css, expected in ((".score", numbers.scores), (".scaled", numbers.scaled), (".weight", numbers.weights)):
         shown = [number(text) for text in page.locator(f".steps td{css}").all_inner_texts()]
         torch.testing.assert_close(torch.tensor(shown), expected, atol=6e-3, rtol=1e-3)
     page.get_by_role("radio", name="Katze").click()
@@ -366,6 +375,58 @@ def test_the_model_and_its_parameters(page: Page, address: str, model: weft.Tran
     canvas.hover(position={"x": 2, "y": 2})  # beside the map, where its axis is
     expect(told).to_contain_text("dimensions 0 to 255")
     assert page.locator(".stack.decoder .times").inner_text() == "3 ×"
+
+
+# The decoder's blocks with what is told of them, as they compute; how many arrows there are; how a key is scored.
+FAMILIES: dict[str, tuple[dict[str, str], int, str | None]] = {
+    "seq2seq-rnn": ({"first state": "where the encoder's ended", "LSTM": ""}, 6, None),
+    "bahdanau": (
+        {
+            "first state": "tanh(W h₁)",
+            "encoder-decoder attention": "v · tanh(W s + U h)",
+            "GRU": "over [x; c]",
+            "readout": "maxout of U s + V x + C c",
+        },
+        5,
+        "v · tanh(W s + U h)",
+    ),
+    "luong": (
+        {
+            "first state": "where the encoder's ended",
+            "LSTM": "over [x; h̃]",
+            "encoder-decoder attention": "s · W h",
+            "h̃, fed into the next step": "tanh(W [c; s])",
+        },
+        8,
+        "q · k = s · W h",
+    ),
+    "convs2s": (
+        {"convolution": "3 wide", "encoder-decoder attention": "s · h, s = W x + last word"},
+        1,
+        "q · k = s · h",
+    ),
+}
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_models_of_other_families(browser: Browser, tmp_path: Path, family: str, width: int) -> None:
+    decoder, arrows, score = FAMILIES[family]
+    small = tiny_plan("preset", f"{family}-tiny").with_settings({"width": 32})
+    with served(weft.Translator([model_folder(tmp_path / "model", small, ("en", "de"))])) as address:
+        for page in watched(browser, address, viewport={"width": width, "height": 800}):
+            page.goto(f"{address}#model?text=A+red+dog")
+            masks = page.locator("section", has=page.get_by_role("heading", name="Masks"))
+            expect(masks).to_contain_text("Encoder–decoder" if score else "This model has no attention")
+            drawn = page.locator(".decoder :is(.layer, .between) .block")
+            assert list(dict.fromkeys(drawn.locator("b").all_inner_texts())) == list(decoder)
+            for name, told in decoder.items():
+                expect(drawn.filter(has_text=name).first).to_contain_text(told)
+            expect(page.locator(".diagram svg g")).to_have_count(arrows)
+            assert ("1 head" in page.locator(".facts span").all_inner_texts()) == bool(score)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            page.goto(f"{address}#head?text=A+red+dog")
+            expect(page.locator("main.head")).to_contain_text(score or "This model has no attention")
 
 
 def test_masks_of_many_tokens_fit(page: Page, address: str) -> None:
@@ -566,10 +627,9 @@ def test_the_page_of_costs_from_disk(browser: Browser, tmp_path: Path) -> None:
     time, memory = Fit({"t·k²": 2e-9, "t²·k": 1e-9}, 0.0), Fit({"t·k": 48.0}, 0.0)
     points = [Measured(t, k, time.at(t, k), int(memory.at(t, k))) for k in (32, 64) for t in (16, 64, 256)]
     growth = dict.fromkeys(("layer", "clear", "step"), Growth(points, time, memory))
-    said = [Declared(t, 1, 1) for t in (16, 64, 256)]
-    made = Cost(
-        "made-up", 64, 2, "attention", "t²·k", {"t·k²": 24.0, "t²·k": 12.0}, said, growth, [Token(16, 1e-3, 2e-3)]
-    )
+    said, tokens = [Declared(t, 1, 1, 4, 1) for t in (16, 64, 256)], [Token(16, 1e-3, 2e-3, 1000)]
+    counted = {"layer": {"t·k²": 24.0, "t²·k": 12.0}, "step": {"t": 1e6, "t²": 1e3}}
+    made = Cost("made-up", 64, 2, "attention", "t²·k", "Transformer", counted, said, growth, tokens)
     machine = {"processor": "any", "torch": "any", "threads": 2}
     found = page_of({"machine": machine, "plans": [made.plain()]}, tables([made]))
     (tmp_path / "cost.html").write_text(found, encoding="utf-8")
@@ -591,4 +651,4 @@ def test_the_page_of_costs_from_disk(browser: Browser, tmp_path: Path) -> None:
         expect(page.get_by_label("Memory")).to_be_hidden()
         page.get_by_role("button", name="made-up").click()
         expect(page.locator("figure")).to_have_text("No plan is chosen.")
-        assert page.locator(".told tbody tr").count() == 1 + 1 + 1 + 3 + 1
+        assert page.locator(".told tbody tr").count() == 1 + 1 + 1 + 1 + 2 + 3 + 1

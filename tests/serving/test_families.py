@@ -11,6 +11,12 @@ from tests.contracts.tiny import tiny_plan
 from weft.serving.app import Settings, create_app
 from weft.translator import Translator
 
+FORMULAS = {  # of the score
+    "bahdanau": "v · tanh(W s + U h)",
+    "luong": "q · k = s · W h",
+    "gnmt": "v · tanh(W s + U h)",
+    "convs2s": "q · k = s · h",
+}
 LOOKS = {"bahdanau": 1, "luong": 1, "gnmt": 1, "convs2s": 3, "seq2seq-rnn": 0, "bytenet": 0}  # layers that look
 OFF = [{"kind": "cross", "layer": 1, "head": 1}]
 NONE = "this model has no encoder-decoder attention"
@@ -31,6 +37,11 @@ def test_what_can_be_seen_is_seen_and_the_rest_is_told(tmp_path: Path, family: s
         assert ask("masks")[0] == 200
         assert ask("head", kind="encoder", layer=1, head=1, token=0)[0] == 400
         assert ask("translate", glossary=[{"source": "dog", "target": "x"}])[0] == 200
+        html = client.post(
+            "/translate", json={"q": "a <b>red</b> dog", "source": "en", "target": "de", "format": "html"}
+        )
+        assert html.status_code == 200
+        assert html.json()["translatedText"].count("b>") == 2
         whole, aligned = ask("attention", kind="cross"), ask("translate", alignment=True)
         without, numbers = ask("off", off=OFF), ask("head", kind="cross", layer=1, head=1, token=0)
         if not LOOKS[family]:
@@ -38,6 +49,6 @@ def test_what_can_be_seen_is_seen_and_the_rest_is_told(tmp_path: Path, family: s
             return
         assert len(whole[1]["maps"]) == LOOKS[family]
         assert aligned[0] == 200
-        assert numbers[0] == 400
-        assert "not scaled dot-product attention" in numbers[1]["error"]
+        assert numbers[1]["formula"] == FORMULAS[family]
+        assert [row["scaled"] for row in numbers[1]["rows"]] == [None] * len(numbers[1]["keys"])
         assert without[1]["after"]["score"] != without[1]["whole"]["score"], "what is off is not heard"

@@ -59,11 +59,11 @@ def test_one_head_by_the_numbers(client: TestClient, toy: Translator) -> None:
     numbers = toy.attention(TEXT).numbers("decoder", 1, 2, 1)
     close(told["query"], numbers.query)
     close(told["output"], numbers.output)
-    fields = {"key": "keys", "dot": "dots", "scaled": "scaled", "weight": "weights", "value": "values"}
+    fields = {"key": "keys", "score": "scores", "scaled": "scaled", "weight": "weights", "value": "values"}
     for row, tensor in fields.items():
         close([one[row] for one in told["rows"]], getattr(numbers, tensor))
     assert [one["visible"] for one in told["rows"]] == numbers.visible.tolist()
-    assert told["width"] == 8
+    assert (told["width"], told["formula"]) == (8, "q · k")
 
 
 def test_heads_switched_off(client: TestClient, toy: Translator) -> None:

@@ -7,6 +7,7 @@ from weft.viewing.alignment import (
     Aligner,
     Seen,
     choose,
+    diagonal,
     known_or_usual,
     links,
     pharaoh,
@@ -20,6 +21,13 @@ def test_tokens_belong_to_the_words_between_white_space() -> None:
     assert words([" the", " un", "seen", ",", " \n", "cat", ""]) == [0, 1, 1, 1, None, 2, None]
     assert words(["caf", "", "é"]) == [0, None, 0]
     assert words([]) == []
+
+
+def test_where_nothing_looks_words_keep_their_order() -> None:
+    assert links(diagonal(3, 3)) == [(0, 0), (1, 1), (2, 2)]
+    assert links(diagonal(4, 2)) == [(0, 0), (2, 1)]
+    assert links(diagonal(2, 4)) == [(0, 0), (0, 1), (1, 2), (1, 3)]
+    assert diagonal(2, 0) == []
 
 
 def test_tokens_of_a_word_look_together() -> None:

@@ -3,14 +3,20 @@
 import json
 import math
 import re
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
 import torch
 
 import weft
+from tests.checking.test_check import model_folder
+from tests.contracts.tiny import tiny_plan
 from tests.toys import toy_run
 from weft.parts import attention as part
+from weft.parts.lookup import Additive, Lookup
+from weft.viewing import pictures
 from weft.viewing.attention import Attention
 from weft.viewing.heads import KINDS, Head
 
@@ -56,17 +62,37 @@ def test_the_numbers_of_a_head_follow_the_lecture(seen: Attention, kind: str) ->
         numbers = seen.numbers(kind, 2, 1, query)
         width = numbers.query.size(0)
         dots = torch.tensor([sum(q * k for q, k in zip(numbers.query.tolist(), key)) for key in numbers.keys.tolist()])
-        torch.testing.assert_close(numbers.dots, dots)
+        torch.testing.assert_close(numbers.scores, dots)
         torch.testing.assert_close(numbers.scaled, dots / math.sqrt(width))
         odds = numbers.scaled.exp() * numbers.visible
         torch.testing.assert_close(numbers.weights, odds / odds.sum())
         assert torch.equal(numbers.weights, seen.of(kind, 2, 1)[query])
         torch.testing.assert_close(numbers.output, (numbers.weights[:, None] * numbers.values).sum(0))
-        assert len(numbers.dots) == len(keys)
+        assert len(numbers.scores) == len(keys)
         if kind == "decoder":
             assert numbers.visible.tolist() == [key <= query for key in range(len(keys))]
         else:
             assert numbers.visible.all()
+
+
+@pytest.mark.parametrize("family", ["bahdanau", "luong", "gnmt", "convs2s"])
+def test_attention_before_2017_has_a_score_of_its_own(tmp_path: Path, family: str) -> None:
+    """From query and keys as the formula says, with no scale before the softmax, in whole and step by step."""
+    small = tiny_plan("preset", f"{family}-tiny").with_settings({"width": 32})
+    model = weft.Translator([model_folder(tmp_path, small)])
+    seen = model.attention("a red dog", "dog")
+    (score, *_) = (part.score for part in model.models[0].modules() if isinstance(part, Lookup))
+    layers = range(1, len(seen.cross) + 1)
+    for layer, query in product(layers, range(len(seen.target))):
+        numbers = seen.numbers("cross", layer, 1, query)
+        assert numbers.scaled is None
+        if isinstance(score, Additive):
+            wanted = (numbers.query + numbers.keys).tanh() @ score.out.weight[0]
+        else:
+            wanted = numbers.keys @ numbers.query
+        torch.testing.assert_close(numbers.scores, wanted)
+        torch.testing.assert_close(numbers.weights, numbers.scores.softmax(-1))
+        torch.testing.assert_close(numbers.output, numbers.weights @ numbers.values)
 
 
 def test_the_output_of_a_head_is_what_the_model_goes_on_with(toy: weft.Translator) -> None:
@@ -147,6 +173,25 @@ def test_a_notebook_shows_it_in_a_frame(seen: Attention) -> None:
     shown = seen._repr_html_()
     assert shown.startswith("<iframe srcdoc=")
     assert '"' not in shown.split('srcdoc="')[1].split('" style=')[0], "the page ends where the attribute does"
+
+
+def test_a_caption_says_what_is_shown_and_no_more(
+    seen: Attention, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(pictures, "draw_alignment", lambda *given: said.append(given[4]))
+    for which in ({}, {"layer": 2}, {"head": 1}, {"layer": 2, "head": 1}):
+        seen.save_png(tmp_path / "one.png", **which)
+    replace(seen, cross=seen.cross[:, :1]).save_png(tmp_path / "one.png")
+    replace(seen, cross=seen.cross[:1, :1]).save_png(tmp_path / "one.png")
+    assert [caption.removeprefix(f"{seen.model}: encoder-decoder attention") for caption in said] == [
+        ", mean of 2 layers and 2 heads",
+        ", layer 2, mean of 2 heads",
+        ", head 1, mean of 2 layers",
+        ", layer 2, head 1",
+        ", mean of 2 layers",
+        "",
+    ]
 
 
 def test_pictures_are_written(seen: Attention, tmp_path: Path) -> None:

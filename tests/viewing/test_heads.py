@@ -3,13 +3,15 @@
 import pytest
 import torch
 
+from tests.contracts.tiny import TINY
 from tests.models.tiny import tiny
 from weft.decoding import Beam
 from weft.errors import WeftError
 from weft.models.sequence_to_sequence import START
 from weft.parts.attention import Attention
+from weft.plans.plan import Plan
 from weft.viewing.attention import Recorder, check_head, heads_of
-from weft.viewing.heads import Head, HeadsOff, Without, place_of
+from weft.viewing.heads import Head, HeadsOff, Without, formula, place_of
 
 SOURCE, TARGET = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[START, 8, 9]])
 
@@ -52,6 +54,11 @@ def test_a_recorder_keeps_the_weights_of_heads_that_are_off() -> None:
     first, second = (("encoder.0.mix", "weights"), ("encoder.1.mix", "weights"))
     assert torch.equal(all_on.seen[first], one_off.seen[first])
     assert not torch.equal(all_on.seen[second], one_off.seen[second])
+
+
+def test_each_layer_has_its_score() -> None:
+    dealt = Plan().with_settings({**TINY, "cross": ["additive", "general"]}).build()
+    assert [formula(dealt, layer) for layer in (1, 2)] == ["v · tanh(W s + U h)", "q · k = s · W h"]
 
 
 def test_layers_and_heads_are_counted_by_looking() -> None:

@@ -16,7 +16,8 @@ from weft.serving.html_reading import Running, parsed
 from weft.serving.html_writing import Weights, placed
 from weft.serving.service import Service
 from weft.text.sentences import Piece
-from weft.translator import Translation, texts_of
+from weft.translator import Translation, Translator, texts_of
+from weft.viewing.alignment import diagonal
 
 
 @dataclass(frozen=True)
@@ -116,9 +117,15 @@ async def translated(
             for one in some:
                 if one.found and document.is_tagged(i, one):
                     for best in one.found[:ranks]:
-                        one.looks.append(await queue.run(partial(translator.align, _evened(one.piece[0]), best.ids)))
+                        one.looks.append(await queue.run(partial(_looks, translator, _evened(one.piece[0]), best)))
         made.append((document, sentences, ranks))
     return await asyncio.to_thread(lambda: [[one.written(some, rank) for rank in range(n)] for one, some, n in made])
+
+
+def _looks(translator: Translator, text: str, best: Translation) -> Weights:
+    if translator.heads["cross"][0]:
+        return translator.align(text, best.ids)
+    return diagonal(len(text.split()), len(best.text.split()))
 
 
 def _evened(piece: str) -> str:

@@ -20,7 +20,7 @@ from weft.serving.service import Served
 from weft.text.sentences import split_sentences
 from weft.viewing.anatomy import masks
 from weft.viewing.attention import Attention
-from weft.viewing.heads import Head
+from weft.viewing.heads import Head, formula
 from weft.viewing.search import SearchTree
 
 REMEMBERED = 8  # sentences; a long one in a large model is some 20 MB
@@ -158,8 +158,8 @@ class Row(BaseModel):
     """One key, as the query meets it."""
 
     key: list[float]
-    dot: float = Field(description="q · k")
-    scaled: float = Field(description="q · k / √K")
+    score: float = Field(description="q · k, or as the formula says.")
+    scaled: float | None = Field(description="q · k / √K; attention before 2017 does not divide.")
     visible: bool = Field(description="False where a mask hides it.")
     weight: float
     value: list[float]
@@ -167,20 +167,21 @@ class Row(BaseModel):
 
 class Numbers(Looks):
     width: int
+    formula: str = Field(description="Of the score.")
     query: list[float]
     rows: list[Row]
     output: list[float] = Field(description="The sum of the values by their weights.")
 
 
 @router.post("/head")
-async def head(asked: OneHead, look: Looking) -> Numbers:
+async def head(asked: OneHead, look: Looking, service: Served) -> Numbers:
     """One query of one head in four steps: q · k, ÷ √K, softmax, the weighted sum of the values."""
     seen = await look(asked.text, asked.target, asked.off)
     numbers = seen.numbers(asked.kind, asked.layer, asked.head, asked.token)
     columns = {
         "key": _rounded(numbers.keys),
-        "dot": _rounded(numbers.dots),
-        "scaled": _rounded(numbers.scaled),
+        "score": _rounded(numbers.scores),
+        "scaled": [None] * len(numbers.scores) if numbers.scaled is None else _rounded(numbers.scaled),
         "visible": numbers.visible.tolist(),
         "weight": _rounded(numbers.weights),
         "value": _rounded(numbers.values),
@@ -188,6 +189,7 @@ async def head(asked: OneHead, look: Looking) -> Numbers:
     return Numbers(
         **_looks(seen, asked.kind),
         width=numbers.query.size(0),
+        formula=formula(service.translator.models[0], asked.layer) if numbers.scaled is None else "q · k",
         query=_rounded(numbers.query),
         rows=[Row(**dict(zip(columns, row))) for row in zip(*columns.values())],
         output=_rounded(numbers.output),

@@ -50,6 +50,15 @@ def links(weights: Sequence[Sequence[float]]) -> list[Link]:
     return [(row.index(max(row)), target) for target, row in enumerate(weights) if any(row)]
 
 
+def diagonal(source: int, target: int) -> list[list[float]]:
+    """What is guessed where nothing looks: so many words from so many, in the same order: (target words, source words).
+
+    >>> diagonal(2, 3)
+    [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    """
+    return [[float(s == t * source // target) for s in range(source)] for t in range(target)]
+
+
 def written_from(held: Sequence[int], weights: Sequence[Sequence[float]]) -> int | None:
     """The first target word that was written from one of these source words: each looks most at the other."""
     most = [max((row[source] for row in weights), default=0.0) for source in held]

@@ -64,15 +64,18 @@ def _check(name: str, number: int, most: int) -> None:
 
 @dataclass(frozen=True)
 class HeadNumbers:
-    """One query of one head, step by step: q · k, divided by √K, softmax, weighted sum of the values."""
+    """One query of one head, step by step: q · k, divided by √K, softmax, weighted sum of the values.
+
+    Attention before 2017 has a score of its own in the place of q · k, and does not divide it (`heads.formula`).
+    """
 
     query: Tensor  # (K)
     keys: Tensor  # (S, K)
     values: Tensor  # (S, V)
-    dots: Tensor  # (S)  q · k
-    scaled: Tensor  # (S)  q · k / √K
+    scores: Tensor  # (S)  q · k
+    scaled: Tensor | None  # (S)  q · k / √K
     visible: Tensor  # (S)  False where a mask hides the key
-    weights: Tensor  # (S)  softmax of `scaled` over the visible ones
+    weights: Tensor  # (S)  softmax over the visible ones
     output: Tensor  # (V)  Σ weight · value
 
 
@@ -80,7 +83,8 @@ class HeadNumbers:
 class Attention:
     """The attention of one sentence pair, every layer and head: (N, H, query, key).
 
-    In a notebook it shows itself. What the heads computed on the way is asked for with `numbers`.
+    Of a kind that the model does not have there are no layers; `of` and `each` say so in words. In a notebook it shows
+    itself. What the heads computed on the way is asked for with `numbers`.
     """
 
     model: str  # its name
@@ -138,15 +142,17 @@ class Attention:
         if not 0 <= query < weights.size(0):
             raise WeftError(f"there is no token {query}: they are counted from 0 to {weights.size(0) - 1}.")
         place = place_of(kind, layer)
-        if (place, "query") not in self.seen:
-            raise WeftError("this model's attention is not scaled dot-product attention: there is no q · k to show.")
         q = self.seen[place, "query"][0, head - 1, query]  # (K)
         keys, values = (self.seen[place, name][0, head - 1] for name in ("key", "value"))  # (S, K), (S, V)
-        dots = keys @ q  # (S)
-        visible = self.seen.get((place, "visible"), torch.ones(1, 1, 1, dots.size(0), dtype=torch.bool))
+        if (place, "scores") in self.seen:
+            scores, scaled = self.seen[place, "scores"][0, head - 1, query], None  # (S)
+        else:
+            scores = keys @ q  # (S)
+            scaled = scores / math.sqrt(q.size(0))
+        visible = self.seen.get((place, "visible"), torch.ones(1, 1, 1, scores.size(0), dtype=torch.bool))
         visible = visible[0, 0, min(query, visible.size(2) - 1)]  # (S)
         output = weights[query] @ values  # (V)
-        return HeadNumbers(q, keys, values, dots, dots / math.sqrt(q.size(0)), visible, weights[query], output)
+        return HeadNumbers(q, keys, values, scores, scaled, visible, weights[query], output)
 
     def plain(self, kind: str | None = None, layer: int | None = None, head: int | None = None) -> dict[str, object]:
         """Tokens and numbers, as JSON has them: of all kinds, layers and heads, or of those asked for."""
@@ -178,9 +184,7 @@ class Attention:
         from weft.viewing.pictures import draw_alignment
 
         queries, keys = self.tokens(kind)
-        which = f"layer {layer}" if layer else "all layers"
-        which += f", head {head}" if head else ", mean of heads"
-        caption = f"{self.model}: {NAMES[kind]}, {which}"
+        caption = ", ".join([f"{self.model}: {NAMES[kind]}", *self._which(kind, layer, head)])
         with with_fonts_for(self.characters):
             draw_alignment(self.of(kind, layer, head).tolist(), keys, queries, self._title(kind), caption, Path(file))
 
@@ -205,6 +209,13 @@ class Attention:
         from weft.viewing.page import framed
 
         return framed(self)
+
+    def _which(self, kind: str, layer: int | None, head: int | None) -> list[str]:
+        """What `of` shows, in words: nothing is said where there is only one."""
+        asked = {"layer": layer, "head": head}
+        many = {name: count for name, count in zip(asked, self.each(kind, layer, head).shape) if count > 1}
+        mean = " and ".join(f"{count} {name}s" for name, count in many.items())
+        return [f"{name} {number}" for name, number in asked.items() if number] + ([f"mean of {mean}"] if many else [])
 
     def _title(self, kind: str) -> str:
         return self.translation if kind == "decoder" else self.text

@@ -9,6 +9,7 @@ from weft.decoding import Hypothesis, Search
 from weft.errors import WeftError, unknown
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.parts.call import Watch
+from weft.parts.lookup import Dot, Lookup
 
 # Where each kind of attention stands: the side, and the name of the sub-layer.
 KINDS = {"encoder": ("encoder", "mix"), "decoder": ("decoder", "mix"), "cross": ("decoder", "cross")}
@@ -29,6 +30,13 @@ def place_of(kind: str, layer: int) -> str:
         raise WeftError(unknown("kind of attention", kind, KINDS))
     side, sublayer = KINDS[kind]
     return f"{side}.{layer - 1}.{sublayer}"
+
+
+def formula(model: SequenceToSequence, layer: int) -> str:
+    """How attention before 2017 scores what it looks at; as q · k where that is what it does."""
+    scores = [part.score for part in model.decoder.modules() if isinstance(part, Lookup)]
+    score = scores[min(layer, len(scores)) - 1]  # several layers, or one for all
+    return f"q · k = {score.formula}" if isinstance(score, Dot) else score.formula
 
 
 class HeadsOff:

@@ -1,6 +1,7 @@
-// One head, by the numbers: q · k for every key, divided by √d_k, softmax, the weighted sum of the values.
+// One head, by the numbers: q · k for every key, divided by √d_k, softmax, the weighted sum of the values. Attention
+// before 2017 has a score of its own in the place of q · k, and does not divide it.
 
-import { fixed, h, headColour, label, menu, redrawn, rgb, segmented, sharp } from "weft/dom.js";
+import { counted, fixed, h, headColour, label, menu, redrawn, rgb, segmented, sharp } from "weft/dom.js";
 import { kindsOf } from "weft/panel.js";
 import { sentenceBar } from "./sentence.js";
 
@@ -32,8 +33,8 @@ export function open(root, app) {
     const numbers = (n) => Array.from({ length: n }, (_, i) => [i + 1, i + 1]);
     controls.replaceChildren(
       segmented("attention", kinds, state.kind, (kind) => set({ kind, token: 0 })),
-      h("label", { class: "control" }, h("span", {}, "Layer"), menu("layer", numbers(layers), state.layer, (layer) => set({ layer: Number(layer) }))),
-      h("div", { class: "control" }, h("span", {}, "Head"), h("div", { class: "chips" },
+      layers > 1 ? h("label", { class: "control" }, h("span", {}, "Layer"), menu("layer", numbers(layers), state.layer, (layer) => set({ layer: Number(layer) }))) : "",
+      heads === 1 ? "" : h("div", { class: "control" }, h("span", {}, "Head"), h("div", { class: "chips" },
         ...numbers(heads).map(([head]) => h("button", {
           class: "chip", type: "button", "aria-label": `head ${head}`, "aria-pressed": state.head === head,
           style: `--colour: ${headColour(head - 1, heads)}`, onclick: () => set({ head }),
@@ -79,9 +80,12 @@ export function open(root, app) {
   function table(seen) {
     finish.forEach((end) => end());
     finish = [];
-    const { rows, keys, queries, query, output, width } = seen;
-    const shown = rows.filter(({ visible }) => visible).length;
-    const total = rows.reduce((sum, { scaled, visible }) => sum + (visible ? Math.exp(scaled) : 0), 0);
+    const { rows, keys, queries, query, output, width, formula } = seen;
+    const isDot = formula.startsWith("q · k");
+    const divided = rows[0].scaled !== null;
+    const power = ({ score, scaled }) => scaled ?? score; // what softmax is taken of
+    const hidden = rows.filter(({ visible }) => !visible).length;
+    const total = rows.reduce((sum, row) => sum + (row.visible ? Math.exp(power(row)) : 0), 0);
     const widest = Math.max(...[query, ...rows.map(({ key }) => key)].flat().map(Math.abs));
     const largest = Math.max(...[output, ...rows.map(({ value }) => value)].flat().map(Math.abs));
     const worked = h("p", { class: "worked number", role: "status" });
@@ -92,18 +96,18 @@ export function open(root, app) {
       return place;
     };
     const work = (at) => {
-      const { key, dot, scaled, weight, visible } = rows[at];
+      const { key, score, scaled, weight, visible } = rows[at];
       [...body.children].forEach((row, i) => row.classList.toggle("chosen", i === at));
       const summands = query.slice(0, SUMMANDS).map((q, i) => `(${signed(q)})(${signed(key[i])})`).join(" + ");
       worked.replaceChildren(
         h("b", {}, label(keys[at])),
-        h("span", {}, `q·k = ${summands} + … = ${signed(dot)}`),
-        h("span", {}, `÷ √${width} = ${signed(scaled)}`),
+        h("span", {}, isDot ? `q·k = ${summands} + … = ${signed(score)}` : `${formula} = ${signed(score)}`),
+        divided ? h("span", {}, `÷ √${width} = ${signed(scaled)}`) : "",
         h("span", {}, visible
-          ? `e^${signed(scaled)} ÷ ${total < 1e5 ? total.toFixed(2) : total.toExponential(2)} = ${weight.toFixed(4)}`
+          ? `e^${signed(power(rows[at]))} ÷ ${total < 1e5 ? total.toFixed(2) : total.toExponential(2)} = ${weight.toFixed(4)}`
           : "hidden by the mask: weight 0"));
     };
-    const body = h("tbody", {}, ...rows.map(({ key, dot, scaled, visible, weight, value }, at) => h("tr", {
+    const body = h("tbody", {}, ...rows.map(({ key, score, scaled, visible, weight, value }, at) => h("tr", {
       class: visible ? "" : "masked", tabindex: at === 0 ? 0 : -1,
       onmouseenter: () => work(at), onfocus: () => work(at),
       onkeydown: (event) => {
@@ -115,8 +119,8 @@ export function open(root, app) {
     },
       h("th", { scope: "row" }, label(keys[at])),
       h("td", { class: "vector key" }, strip(key, widest, `key of ${label(keys[at])}`)),
-      h("td", { class: "number dot" }, signed(dot)),
-      h("td", { class: "number scaled" }, signed(scaled)),
+      h("td", { class: "number score" }, signed(score)),
+      divided ? h("td", { class: "number scaled" }, signed(scaled)) : "",
       h("td", { class: "number weight" }, h("span", { class: "bar-place" }, h("i", { style: `width: ${(weight * 100).toFixed(1)}%` })),
         visible ? weight.toFixed(4) : "masked"),
       h("td", { class: "vector" }, strip(value, largest, `value of ${label(keys[at])}`)))));
@@ -131,17 +135,18 @@ export function open(root, app) {
         h("thead", {}, h("tr", {},
           h("th", { scope: "col" }, "key"),
           h("th", { scope: "col", class: "vector key" }, "k"),
-          h("th", { scope: "col" }, h("small", {}, "1"), "q·k"),
-          h("th", { scope: "col" }, h("small", {}, "2"), `÷ √${width}`),
-          h("th", { scope: "col" }, h("small", {}, "3"), "softmax"),
-          h("th", { scope: "col", class: "vector" }, h("small", {}, "4"), "× v"))),
+          ...[isDot ? "q·k" : "score", ...(divided ? [`÷ √${width}`] : []), "softmax"].map((step, i) => h("th", { scope: "col" }, h("small", {}, String(i + 1)), step)),
+          h("th", { scope: "col", class: "vector" }, h("small", {}, divided ? "4" : "3"), "× v"))),
         body,
         h("tfoot", {}, h("tr", {},
           h("th", { scope: "row" }, "Σ weight · v"),
           h("td", { class: "vector key" }),
-          h("td", { colspan: 3 }, h("b", {}, "what the head says")),
+          h("td", { colspan: divided ? 3 : 2 }, h("b", {}, "what the head says")),
           h("td", { class: "vector" }, strip(output, largest, "output")))))),
-      h("p", { class: "soft" }, `Vectors have ${width} numbers: blue above zero, orange below. ${shown < rows.length ? `${rows.length - shown} keys lie in the future and are masked. ` : ""}The outputs of all heads, side by side, go through W`, h("sup", {}, "O"), "."));
+      h("p", { class: "soft" }, `Query and keys have ${counted(width, "number")}: blue above zero, orange below. `,
+        hidden ? `${counted(hidden, "key")} in the future ${hidden === 1 ? "is" : "are"} masked. ` : "",
+        ...(divided ? ["The outputs of all heads, side by side, go through W", h("sup", {}, "O"), "."]
+          : [`The score is ${formula}, with s what looks and h what the encoder made of a token. It goes into the softmax as it is.`])));
     work(rows.reduce((best, { weight }, i) => (weight > rows[best].weight ? i : best), 0));
   }
 

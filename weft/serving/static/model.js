@@ -1,7 +1,8 @@
 // The model that is served: its blocks and sizes, where its parameters are, its positions, its masks.
 
-import { colour, h, label, redrawn, rgb, segmented, sharp } from "weft/dom.js";
+import { colour, counted, h, redrawn, rgb, s, segmented, sharp } from "weft/dom.js";
 import { drawMatrix } from "weft/matrix.js";
+import { kindsOf } from "weft/panel.js";
 import { lookedAt } from "./sentence.js";
 
 export function open(root, app) {
@@ -29,88 +30,118 @@ function partName(part) {
 
 function facts(model) {
   const { plan } = model;
+  const heads = Math.max(...Object.values(model.heads).map(({ heads: of }) => of));
   const said = [
-    [`${(model.parameters / 1e6).toFixed(1)} M`, "parameters"],
+    [model.parameters < 1e6 ? thousands(model.parameters) : `${(model.parameters / 1e6).toFixed(1)} M`, "parameters"],
     [`${plan.encoder.layers} + ${plan.decoder.layers}`, "layers"],
     [plan.width, "wide"],
-    [Math.max(...Object.values(model.heads).map(({ heads }) => heads)), "heads"],
-    [model.diagram.target.sizes.vocabulary.toLocaleString("en"), "subwords"],
+    [heads, heads === 1 ? "head" : "heads"],
+    [model.diagram.decoder.embedding.sizes.vocabulary.toLocaleString("en"), "subwords"],
   ];
   return said.filter(([number]) => number).map(([number, name]) => h("span", {}, h("b", { class: "number" }, String(number)), ` ${name}`));
 }
 
-/** Layers that are alike, one after the other, are drawn once. */
-function groups(layers) {
+/** Rows that are alike, one after the other, are drawn once; they may differ in how far a convolution is dilated. */
+function groups(rows) {
   const found = [];
-  for (const layer of layers) {
-    const key = JSON.stringify(layer);
-    if (found.at(-1)?.key === key) found.at(-1).times += 1;
-    else found.push({ key, layer, times: 1 });
+  for (const row of rows) {
+    const key = JSON.stringify(row, (name, value) => (name === "dilation" ? undefined : value));
+    if (found.at(-1)?.key === key) found.at(-1).rows.push(row);
+    else found.push({ key, rows: [row] });
   }
-  return found;
+  return found.map(({ rows: alike }) => alike);
 }
 
 function diagram(model, finish) {
   const { diagram: drawn, plan } = model;
-  const pre = (side) => [plan[side].wiring].flat().some((wiring) => partName(wiring) === "pre");
-  const norm = (side) => `${partName([plan[side].norm].flat()[0])} norm`;
   const position = partName(plan.ends.position);
-  const block = (name, detail, more = "") => h("div", { class: `block ${more}` }, h("b", {}, name), detail ? h("small", { class: "number" }, detail) : "");
-  const sizes = ({ name, sizes: of, parameters }) => {
-    const shape = of.heads ? `${of.heads} heads × ${of["key width"]}` : of.hidden ? `${plan.width} → ${of.hidden} → ${plan.width}` : "";
-    return `${shape}${shape ? " · " : ""}${thousands(parameters)}`;
-  };
-  const names = { "self-attention": (side) => (side === "decoder" ? "masked self-attention" : "self-attention") };
+  const block = (name, details = [], more = "") =>
+    h("div", { class: `block ${more}` }, h("b", {}, name), ...details.filter(Boolean).map((detail) => h("small", { class: "number" }, detail)));
+
+  /** One block of one or several rows that are alike. */
+  function drawnBlock(alike) {
+    const { name, parameters: count, sizes, formula, marks } = alike[0];
+    const dilations = [...new Set(alike.map(({ sizes: { dilation } }) => dilation))];
+    const shape = sizes.heads ? `${counted(sizes.heads, "head")} × ${sizes["key width"]}`
+      : sizes.hidden ? `${plan.width} → ${sizes.hidden} → ${plan.width}`
+      : sizes.kernel ? `${sizes.kernel} wide${Math.max(...dilations) > 1 ? `, dilated by ${dilations.join(", ")}` : ""}` : "";
+    const quiet = marks.includes("quiet");
+    const last = quiet || !count ? "" : thousands(count);
+    const details = shape.length + last.length < 24 ? [formula, [shape, last].filter(Boolean).join(" · ")] : [formula, shape, last];
+    return block(name, details, marks.join(" "));
+  }
+
+  function drawnRow(alike) {
+    const { stretches, layer } = alike[0];
+    return h("div", { class: layer ? "layer" : "between" },
+      alike.length > 1 ? h("span", { class: "times" }, `${alike.length} ×`) : "",
+      ...stretches.map(({ blocks, past }, i) => h("div", { class: past ? "past" : "post" },
+        past ? h("i", {}, "+") : "", // the stream that runs past them
+        ...blocks.map((_, j) => drawnBlock(alike.map((row) => row.stretches[i].blocks[j]))))));
+  }
 
   function stack(side) {
-    const towers = groups(drawn[side]).map(({ layer, times }) => {
-      const inner = layer.map((one) => {
-        const body = block(names[one.name]?.(side) ?? one.name, sizes(one), one.name === "encoder-decoder attention" ? "cross" : "");
-        const around = one.norm ? [block(norm(side), null, "norm")] : [];
-        const past = (...blocks) => (one.past ? h("div", { class: "past" }, h("i", {}, "+"), ...blocks) : h("div", { class: "post" }, ...blocks)); // and the stream that runs past them
-        return pre(side) ? past(...around, body) : h("div", { class: "post" }, past(body), ...around);
-      });
-      return h("div", { class: "layer" }, times > 1 ? h("span", { class: "times" }, `${times} ×`) : "", ...inner);
-    });
-    const entrance = drawn[side === "encoder" ? "source" : "target"];
+    const { embedding, positions, rows } = drawn[side];
+    const { vocabulary, width } = embedding.sizes;
     return h("div", { class: `stack ${side}` },
-      block(side === "encoder" ? "source" : "target, shifted right", null, "plain"),
-      block("embedding", `${entrance.sizes.vocabulary.toLocaleString("en")} × ${entrance.sizes.width}${drawn.shared ? " · shared" : ""}`),
-      position === "none" ? "" : block(`+ ${position} positions`, null, "norm"),
-      ...towers,
-      pre(side) ? block(norm(side), null, "norm closing") : block("", null, "gap closing"),
-      ...(side === "decoder" ? [block("linear, softmax", drawn.tied ? "tied to the embedding" : thousands(drawn.head.parameters)), block("probabilities", null, "plain")] : []));
+      block(side === "encoder" ? "source" : "target, shifted right", [], "plain"),
+      block("embedding", [`${vocabulary.toLocaleString("en")} × ${width}${drawn.shared ? " · shared" : ""}`]),
+      position === "none" ? "" : block(`+ ${position} positions`, [positions.parameters && thousands(positions.parameters)], "quiet"),
+      ...groups(rows).map(drawnRow),
+      ...(side === "decoder"
+        ? [block("linear, softmax", [drawn.tied ? "tied to the embedding" : thousands(drawn.head.parameters)]), block("probabilities", [], "plain")]
+        : [block("", [], "outlet")]));
   }
 
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("aria-hidden", "true");
-  const place = h("div", { class: "diagram", role: "img", "aria-label": `${drawn.encoder.length} encoder and ${drawn.decoder.length} decoder layers` },
+  const svg = s("svg", { "aria-hidden": "true" });
+  const layers = ({ rows }) => rows.filter(({ layer }) => layer).length;
+  const place = h("div", { class: "diagram", role: "img", "aria-label": `${counted(layers(drawn.encoder), "encoder layer")}, ${counted(layers(drawn.decoder), "decoder layer")}` },
     svg, stack("encoder"), stack("decoder"));
 
-  /** From the top of the encoder to each encoder-decoder attention. */
-  function arrow() {
+  /** From the top of the encoder to where the decoder takes it, from what feeds to what is fed, and around recurrences. */
+  function arrows() {
     const box = place.getBoundingClientRect();
-    const from = place.querySelector(".encoder .closing").getBoundingClientRect();
+    const around = (one) => {
+      const { left, right, top, bottom } = one.getBoundingClientRect();
+      return { left: left - box.left, right: right - box.left, top: top - box.top, y: (top + bottom) / 2 - box.top, x: (left + right) / 2 - box.left };
+    };
+    const all = (marked) => [...place.querySelectorAll(marked)].map(around);
     svg.setAttribute("viewBox", `0 0 ${box.width} ${box.height}`);
-    svg.replaceChildren(...[...place.querySelectorAll(".cross")].map((to) => {
-      const end = to.getBoundingClientRect();
-      const layer = to.parentElement.getBoundingClientRect();
-      const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-      const [x, top] = [from.left + from.width / 2 - box.left, from.top - box.top];
-      const middle = (from.right + layer.left) / 2 - box.left;
-      const y = end.top + end.height / 2 - box.top;
-      const r = 8;
-      const turn = y > top - 16 ? 1 : -1;
-      path.setAttribute("d", `M${x} ${top}V${top - 16 + r}q0 ${-r} ${r} ${-r}H${middle - r}q${r} 0 ${r} ${turn * r}V${y - turn * r}q0 ${turn * r} ${r} ${turn * r}H${end.left - box.left - 2}`);
-      const head = document.createElementNS("http://www.w3.org/2000/svg", "path");
-      head.setAttribute("d", `M${end.left - box.left - 8} ${y - 4}l6 4l-6 4`);
-      const both = document.createElementNS("http://www.w3.org/2000/svg", "g");
-      both.append(path, head);
-      return both;
-    }));
+    const [from] = all(".encoder .outlet");
+    const [decoder] = all(".decoder");
+    const middle = (from.right + decoder.left) / 2;
+    const looks = all(".source").map(({ left, y }) =>
+      arrow(`M${from.x} ${from.top}V${from.top - 8}q0 -8 8 -8${turned(middle, from.top - 16, y, 1)}`, left - 2, y, 1));
+    const feeds = all(".feeds").flatMap((feeder) => all(".fed").map(({ right, y }) =>
+      arrow(`M${feeder.right} ${feeder.y}${turned(decoder.right + FEED, feeder.y, y, -1)}`, right + 2, y, -1, y > feeder.y ? "later" : ""))); // whoever stands below has had its turn: in the next step
+    const loops = all(".loop").map(({ right, y }) => arrow(`M${right} ${y - 3}c14 0 14 -13 2 -13`, right + 2, y - 16, -1, "later")); // above what is fed
+    svg.replaceChildren(...looks, ...feeds, ...loops);
   }
-  finish.push(redrawn(place, arrow));
-  return place;
+  finish.push(redrawn(place, arrows));
+  return h("div", {}, place, h("p", { class: "soft letters" }, letters(drawn.decoder)));
+}
+
+const LETTERS = { x: "what comes in", h: "what the encoder made of a token", s: "the decoder's state", c: "what attention found" };
+
+/** What the letters of the formulas stand for. */
+function letters({ rows }) {
+  const formulas = rows.flatMap(({ stretches }) => stretches).flatMap(({ blocks }) => blocks).map(({ formula }) => formula).join(" ");
+  const used = Object.entries(LETTERS).filter(([letter]) => new RegExp(`\\b${letter}\\b`).test(formulas));
+  return used.map(([letter, meaning]) => `${letter}: ${meaning}`).join(" · ");
+}
+
+const FEED = 14; // pixels beside the decoder
+
+/** To the right as far as x, up or down from one height to another, and on to the right (1) or back (-1), around corners. */
+function turned(x, from, to, way) {
+  const r = Math.min(8, Math.abs(to - from) / 2);
+  const down = to > from ? r : -r;
+  return `H${x - r}q${r} 0 ${r} ${down}V${to - down}q0 ${down} ${way * r} ${down}`;
+}
+
+/** A path that ends at x, with a head that points to the right (1) or to the left (-1). */
+function arrow(path, x, y, way, kind = "") {
+  return s("g", { class: kind }, s("path", { d: `${path}H${x}` }), s("path", { class: "tip", d: `M${x - 6 * way} ${y - 4}l${6 * way} 4l${-6 * way} 4` }));
 }
 
 function parameters({ parts, parameters: total }) {
@@ -193,6 +224,7 @@ function ticks(n) {
 
 /** Of the sentence and a short one beside it in the batch, so that there is padding to be seen. */
 function masks(app, finish) {
+  if (!Object.keys(kindsOf(app.model.heads)).length) return h("p", { class: "soft" }, "This model has no attention, so there is nothing that a mask would hide.");
   const places = h("div", { class: "masks" });
   lookedAt(app).then(({ text }) => app.post("api/masks", { text })).then(({ source, target, masks: seen }) => {
     const pad = (tokens, length) => [...tokens, ...new Array(length - tokens.length).fill("(pad)")];

@@ -1,6 +1,6 @@
 // Switch heads off, and see what becomes of the translation.
 
-import { fixed, h, headColour } from "weft/dom.js";
+import { counted, fixed, h, headColour } from "weft/dom.js";
 import { kindsOf } from "weft/panel.js";
 import { differing } from "./differing.js";
 import { sentenceBar } from "./sentence.js";
@@ -75,7 +75,7 @@ export function open(root, app) {
       const many = state.off.length;
       result.replaceChildren(
         line("With all heads", [whole.translation], whole.score, null),
-        many ? line(`Without ${many} head${many > 1 ? "s" : ""}`, differing(without.translation, whole.translation), without.score, null)
+        many ? line(`Without ${counted(many, "head")}`, differing(without.translation, whole.translation), without.score, null)
           : line("Nothing is off", ["Click a head away, or the name of a layer."], null, null, "idle"),
         many ? line("The first, without them", ["What the model now thinks of its first translation"], after.score, after.score - whole.score, "idle") : "");
     } catch (error) {

@@ -1,26 +1,15 @@
 // The beam as a tree that grows step by step: what was kept, what was pruned, and why the winner won.
 
-import { fixed, h, label, menu } from "weft/dom.js";
+import { fixed, h, label, menu, s } from "weft/dom.js";
 import { sentenceBar } from "./sentence.js";
 
 const WIDTHS = [1, 2, 3, 4, 5, 6, 8, 10]; // of the beam
 const ROW = 27; // pixels
 const GAP = 34; // between two steps
-const SVG = "http://www.w3.org/2000/svg";
 const FATES = {
   kept: "kept", pruned: "pruned: not among the best", ended: "ended: a whole translation",
   cut: "cut by the limit on length", left: "left where it was: enough had ended",
 };
-
-function s(tag, attributes, ...children) {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (value !== null && value !== false) element.setAttribute(name, value);
-  }
-  element.append(...children);
-  return element;
-}
 
 export function open(root, app) {
   const { state } = app;

@@ -13,6 +13,17 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** The same for what is drawn in SVG. */
+export function s(tag, attributes, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== false) element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
 // Whoever draws in colours of its own hears "theme" when they change, by the system or by the page's button.
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dispatchEvent(new Event("theme")));
 
@@ -66,6 +77,11 @@ export function label(token) {
   if (!token.replaceAll("·", "")) return "(space)";
   if (token.startsWith("·")) return token.slice(1);
   return /^[\p{L}\p{N}]/u.test(token) ? `-${token}` : token;
+}
+
+/** counted(1, "head") → "1 head", counted(8, "head") → "8 heads" */
+export function counted(count, name) {
+  return `${count} ${name}${count === 1 ? "" : "s"}`;
 }
 
 /** Call `draw` soon, when the element changes its width, and when the theme changes. Returns a function that ends it. */

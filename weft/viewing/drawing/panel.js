@@ -58,10 +58,12 @@ export function attentionPanel(root, counts, source, state, changed = () => {}) 
       segmented("attention", kinds, state.kind, (kind) => set({ kind, heads: null })),
       segmented("drawn as", { lines: "Lines", matrix: "Matrix", overview: "Overview" }, state.mode, (mode) => set({ mode })),
     ];
-    if (state.mode !== "overview") {
+    if (state.mode !== "overview" && layers > 1) {
+      parts.push(h("label", { class: "control" }, h("span", {}, "Layer"),
+        menu("layer", Array.from({ length: layers }, (_, i) => [i + 1, i + 1]), state.layer, (layer) => set({ layer: Number(layer) }))));
+    }
+    if (state.mode !== "overview" && heads > 1) {
       parts.push(
-        h("label", { class: "control" }, h("span", {}, "Layer"),
-          menu("layer", Array.from({ length: layers }, (_, i) => [i + 1, i + 1]), state.layer, (layer) => set({ layer: Number(layer) }))),
         h("div", { class: "control" }, h("span", {}, "Heads"), h("div", { class: "chips" }, ...chips)),
         h("div", { class: "control" },
           h("button", { class: "button", type: "button", "aria-label": "all heads", onclick: () => set({ heads: null }) }, "All"),
@@ -115,23 +117,27 @@ export function attentionPanel(root, counts, source, state, changed = () => {}) 
 
   function showMatrix(seen) {
     const layers = drawnLayers(seen, true);
-    const still = () => say(`Layer ${state.layer}, ${which()}. Each row sums to 1.`);
+    const still = () => say(`${which()}. Each row sums to 1.`);
     still();
-    return drawMatrix(drawing, { ...seen, map: layers[0].map }, `${KINDS[state.kind]} attention, layer ${state.layer}, ${which()}`,
+    return drawMatrix(drawing, { ...seen, map: layers[0].map }, `${KINDS[state.kind]} attention: ${which()}`,
       (cell) => (cell ? tell(seen, drawnLayers(seen, state.mean), 0, cell.query, cell.key) : still()));
   }
 
   function showLines(seen) {
     const layers = drawnLayers(seen, state.mean);
-    const still = () => say(`Layer ${state.layer}, ${state.mean ? which() : "one colour a head"}. Point at a token to follow it.`);
+    const still = () => say(`${which(state.mean ? undefined : "one colour a head")}. Point at a token to follow it.`);
     still();
     return drawLines(drawing, { ...seen, layers }, SIDES[state.kind],
       (chosen) => (chosen ? tell(seen, layers, chosen.side, chosen.at) : still()));
   }
 
-  function which() {
+  /** The layer and its heads, where there are several. */
+  function which(several = `mean of heads ${chosenHeads().join(", ")}`) {
+    const { layers, heads } = counts[state.kind];
     const chosen = chosenHeads();
-    return chosen.length === 1 ? `head ${chosen[0]}` : `mean of heads ${chosen.join(", ")}`;
+    if (layers === 1 && heads === 1) return "The one head that there is";
+    if (heads === 1) return `Layer ${state.layer}`;
+    return `Layer ${state.layer}, ${chosen.length === 1 ? `head ${chosen[0]}` : several}`;
   }
 
   /** What is drawn: one map with its colour for each head, or one for their mean. */
