@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 DATA ?= ../shared/data
 
-.PHONY: setup demo test lint test-slow torture model reproduce bench clean
+.PHONY: setup demo test lint test-slow torture model reproduce bench families clean
 
 setup: .venv/ready
 
@@ -51,6 +51,18 @@ bench: setup
 	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.start_up
+	$(BIN)/python -m benchmarks.recurrence
+	$(BIN)/python -m benchmarks.load
+	$(BIN)/python -m benchmarks.glossary
+
+# Every family under the same budget, about six hours of one core: see docs/results.md.
+families: setup
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.families --data $(DATA) --out runs/families
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.families --data $(DATA) --out runs/families --plans transformer-tiny,bahdanau-tiny --seeds 1,2,3
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.families --data $(DATA) --out runs/families-tatoeba --pairs tatoeba
+	$(BIN)/python -m benchmarks.lengths runs/families --data $(DATA)
+	$(BIN)/python -m benchmarks.lengths runs/families-tatoeba --data $(DATA) --pairs tatoeba
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.families --data $(DATA) --out runs/families --speed
 
 clean:
 	rm -rf .venv runs build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
