@@ -171,19 +171,19 @@ class Translator:
     @cached_property
     def aligner(self) -> Aligner:
         """The head of the (first) model that aligns words."""
-        return known_or_usual(self.folders[0].about().get("aligner"), *self.heads["cross"])
+        return known_or_usual(self.folders[0].about().get("aligner"), self.heads["cross"])
 
     def align(self, text: str, ids: Sequence[int]) -> list[list[float]]:
         """How much each word of a translation was written from each word of its text, both between white space:
         (target words, source words)."""
-        if not self.heads["cross"][0]:
+        if not self.heads["cross"]:
             raise WeftError("this model has no encoder-decoder attention: it cannot say which word comes from which.")
         return self.aligner.weights(self._seen(self.tokeniser.encode(text), ids))
 
     def beginnings(self, text: str, ids: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[int | None]:
         """For each span of characters of a text, which token of its translation begins the word that was written from
         it; None where no word was."""
-        if not self.heads["cross"][0]:
+        if not self.heads["cross"]:
             return [None for _ in spans]
         source, written = self.tokeniser.encode(text), self.tokeniser.characters(ids)
         each = replace(self._seen(source, ids), source=range(len(source)), target=range(len(ids) - 1))
@@ -233,15 +233,15 @@ class Translator:
         return found
 
     @cached_property
-    def heads(self) -> dict[str, tuple[int, int]]:
-        """How many layers and heads the (first) model has, of each kind of attention."""
+    def heads(self) -> dict[str, tuple[int, ...]]:
+        """How many heads each layer of the (first) model has, of each kind of attention."""
         return heads_of(self.models[0])
 
 
 def note_aligner(folder: Folder) -> None:
     """Find out, on pairs that a run was validated on, which head aligns words best, and note it in its folder."""
     translator = Translator([folder])
-    if not translator.heads["cross"][0]:
+    if not translator.heads["cross"]:
         return  # none does
     decode = translator.tokeniser.decode
     valid = islice(Corpus(folder.path / "tokens" / "valid"), ALIGNED)

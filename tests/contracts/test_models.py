@@ -76,10 +76,15 @@ def test_the_decoder_sees_the_source(slot: str, name: str) -> None:
 
 @every_part
 def test_step_by_step_equals_all_at_once(slot: str, name: str) -> None:
-    model, source, target, state = model_with(slot, name), sentences(6, 4), torch.randint(4, 260, (2, 5)), State()
-    memory = model.encode(source)
-    steps = [model.decode(target[:, t : t + 1], memory, torch.full((2, 1), t), state) for t in range(5)]
-    assert_close(torch.cat(steps, 1), hidden(model, source, target))
+    model, source, target = model_with(slot, name), sentences(6, 4), torch.randint(4, 260, (2, 5))
+    memory, whole = model.encode(source), hidden(model, source, target)
+    for pieces in ([1, 1, 1, 1, 1], [2, 1, 2]):
+        state, positions = State(), torch.arange(5).expand(2, 5)
+        steps = [
+            model.decode(piece, memory, where, state)
+            for piece, where in zip(target.split(pieces, 1), positions.split(pieces, 1))
+        ]
+        assert_close(torch.cat(steps, 1), whole)
 
 
 @every_part

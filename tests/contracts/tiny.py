@@ -37,7 +37,7 @@ ENCODERS: dict[str, dict[str, Any]] = {
     "plain": {"encoder.stack": "plain"},
     "ending": {**GOING_ON, "decoder.stack": "input-feeding"},
     "recalling": {"encoder.stack": "recalling", "cross": "dot"},
-    "unfolded": {"encoder.stack": "unfolded", "cross": "dot"},
+    "unfolded": {**DECODERS["stacked"], "encoder.stack": "unfolded", "decoder.stack": "stacked"},
 }
 
 # For each slot, the settings that put a part into a whole model.

@@ -103,6 +103,18 @@ def test_a_batch_finds_what_each_sentence_finds_alone(search: Search) -> None:
         assert same(found, alone)
 
 
+@pytest.mark.parametrize("search", [Greedy(), Beam(3)])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_so_it_does_in_every_family(family: str, search: Search) -> None:
+    """States leave the batch with their sentence; the shortest source is its end alone."""
+    model, sources = small_of(family), [*SOURCES, [END]]
+    together = search([model], filled(sources))
+    assert len({len(found[0].ids) for found in together}) > 1
+    for source, found in zip(sources, together):
+        (alone,) = search([model], filled([source]))
+        assert same(found, alone)
+
+
 def test_a_beam_of_one_is_greedy() -> None:
     for beam, greedy in zip(Beam(1)([MODEL], filled(SOURCES)), Greedy()([MODEL], filled(SOURCES))):
         assert same(beam, greedy)

@@ -73,8 +73,16 @@ def test_whoever_looks_ahead_cannot_go_step_by_step() -> None:
 
 
 def test_a_bottleneck_by_its_formula() -> None:
+    """The paper's figure 3 after its first norm: ReLU, 1×1, norm, ReLU, 1×k, norm, ReLU, 1×1."""
     ours, x = Bottleneck(D, 3, 3, 2, is_causal=True), torch.randn(B, T, D)
-    hidden = ours.before(ours.narrow(x.relu())).relu()
-    hidden = ours.after(ours.convolution(hidden, Call())).relu()
-    assert_close(ours(x, Call()), ours.out(hidden))
-    assert ours.narrow.out_features == ours.out.in_features == 3
+    weights = dict(ours.named_parameters())
+    with torch.no_grad():
+        for weight in weights.values():
+            weight.normal_()  # norms too have something to say
+    narrow, convolution, wide = (
+        (weights[f"{name}.weight"], weights[f"{name}.bias"]) for name in ("narrow", "convolution.kernel", "out")
+    )
+    norms = [((3,), weights[f"{name}.weight"], weights[f"{name}.bias"]) for name in ("before", "after")]
+    hidden = F.layer_norm(F.linear(x.relu(), *narrow), *norms[0]).relu().transpose(1, 2)
+    hidden = F.conv1d(F.pad(hidden, (4, 0)), *convolution, dilation=2).transpose(1, 2)
+    assert_close(ours(x, Call()), F.linear(F.layer_norm(hidden, *norms[1]).relu(), *wide))

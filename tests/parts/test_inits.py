@@ -41,7 +41,10 @@ def test_xavier_leaves_norms_at_one_and_zero() -> None:
 
 
 def test_xavier_of_a_layer_without_bias() -> None:
-    xavier(nn.Linear(3, 3, bias=False))
+    linear = nn.Linear(3, 3, bias=False)
+    nn.init.constant_(linear.weight, 9.0)
+    xavier(linear)
+    assert 0.0 < linear.weight.abs().max() <= 1.0  # √(6 / (3 + 3))
 
 
 def stack(layers: int, sublayers: int) -> DecoderStack:

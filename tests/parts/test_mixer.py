@@ -40,4 +40,5 @@ def test_a_decoder_that_looks_is_one_step_from_all_of_the_source() -> None:
     recurrence = [Forward(GRU(4, 4))]
     assert path_across(recurrence, [Lookup(Dot())], recurrence, 1024) == 1
     assert path_across(recurrence, [], recurrence, 1024) == 2048
+    assert path_across(recurrence, [], [], 1024) == 1024  # a column for each position is where the way ends
     assert path_across([GatedConvolution(4, 1, 1, is_causal=False)], [], recurrence, 1024) is None

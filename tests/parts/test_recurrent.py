@@ -111,6 +111,7 @@ def test_both_directions_are_torchs_own_packed_sequence(
     packed = nn.utils.rnn.pack_padded_sequence(x, KEEP.sum(1), batch_first=True)
     wanted, _ = nn.utils.rnn.pad_packed_sequence(theirs(packed)[0], batch_first=True)
     assert_close(both(x, Call(keep=KEEP))[KEEP], wanted[KEEP])
+    assert_close(both(x, Call(keep=KEEP, state=State()))[KEEP], wanted[KEEP])  # each has its own
 
 
 def test_backward_is_forward_on_the_reversed_sequence() -> None:

@@ -23,6 +23,22 @@ def test_every_parameter_is_counted_once() -> None:
     assert counts["head bias"] == 10_000
 
 
+@pytest.mark.parametrize(
+    ("family", "others"),
+    [
+        ("seq2seq-rnn", set()),
+        ("bahdanau", {"cross", "first state", "readout"}),
+        ("luong", {"cross", "join"}),
+        ("gnmt", {"cross", "first state"}),
+        ("convs2s", {"cross"}),
+        ("bytenet", {"norms", "join"}),
+    ],
+)
+def test_the_same_has_the_same_name_in_every_family(family: str, others: set[str]) -> None:
+    names = {name for name in parameters_by_part(outline(plan(f"{family}-tiny"))) if name.startswith("decoder ")}
+    assert names == {f"decoder {name}" for name in {"mixer", *others}}
+
+
 def test_what_is_not_shared_is_counted_apart() -> None:
     counts = parameters_by_part(outline(plan("transformer-tiny").with_settings(["sharing=separate", "head=linear"])))
     assert {counts[part] for part in ("source embedding", "target embedding", "head words")} == {10_000 * 128}

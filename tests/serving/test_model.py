@@ -10,7 +10,7 @@ def test_its_sizes(client: TestClient, toy: Translator) -> None:
     told = client.get("/api/model").json()
     assert told["parameters"] == sum(p.numel() for p in toy.models[0].parameters())
     assert sum(part["count"] for part in told["parts"]) == told["parameters"]
-    assert told["heads"]["cross"] == {"layers": 2, "heads": 2}
+    assert told["heads"]["cross"] == {"layers": 2, "heads": 2, "each": [2, 2]}
     assert told["languages"] == ["en", "de"]
 
 

@@ -78,10 +78,11 @@ def test_the_head_that_finds_the_sure_links_is_chosen() -> None:
 
 @pytest.mark.parametrize("damaged", [None, [], {}, {"layer": 9, "head": 1, "late": True}, {"layer": 1, "head": "x"}])
 def test_where_nothing_was_chosen_the_last_layer_but_one_is_believed(damaged: object) -> None:
-    assert known_or_usual(damaged, layers=6, heads=8) == Aligner(5)
-    assert known_or_usual(damaged, layers=1, heads=8) == Aligner(1)
+    assert known_or_usual(damaged, [8] * 6) == Aligner(5)
+    assert known_or_usual(damaged, [8]) == Aligner(1)
+    assert known_or_usual(damaged, [0, 8, 0, 8]) == Aligner(2)  # of those that look
 
 
 def test_what_was_chosen_is_believed() -> None:
-    assert known_or_usual({"layer": 2, "head": None, "late": True}, 6, 8) == Aligner(2, None, True)
-    assert known_or_usual({"layer": 2, "head": 8, "late": False}, 6, 8) == Aligner(2, 8, False)
+    assert known_or_usual({"layer": 2, "head": None, "late": True}, [8] * 6) == Aligner(2, None, True)
+    assert known_or_usual({"layer": 2, "head": 8, "late": False}, [8] * 6) == Aligner(2, 8, False)

@@ -200,3 +200,37 @@ def test_pictures_are_written(seen: Attention, tmp_path: Path) -> None:
         seen.save_grid(tmp_path / "grid.png", kind=kind, layer=2)
         assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
         assert (tmp_path / "grid.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> weft.Translator:
+    """Layers that are unlike: the first of the encoder does not look, the second across looks with one head."""
+    encoder = ["lstm", {"name": "attention", "heads": 4}]
+    settings = {"encoder.mixer": encoder, "decoder.mixer": HEADS, "cross": [HEADS, "additive"]}
+    chosen = tiny_plan("preset", "transformer-tiny").with_settings({"width": 16, "layers": 2, **settings})
+    return weft.Translator([model_folder(tmp_path_factory.mktemp("mixed") / "model", chosen)])
+
+
+HEADS = {"name": "attention", "heads": 2}
+
+
+def test_layers_that_are_unlike(mixed: weft.Translator) -> None:
+    seen = mixed.attention("red cat", "RED")
+    assert mixed.heads == {"encoder": (0, 4), "decoder": (2, 2), "cross": (2, 1)}
+    assert seen.encoder.shape[:2] == (2, 4)
+    assert not seen.encoder[0].any()
+    for kind in KINDS:
+        assert seen.of(kind).sum(-1).tolist() == pytest.approx([1.0] * len(seen.tokens(kind)[0]))
+    torch.testing.assert_close(seen.of("cross"), (seen.cross[0].sum(0) + seen.cross[1, 0]) / 3)
+    assert seen.numbers("encoder", 2, 4, 0).weights.tolist() == pytest.approx(seen.encoder[1, 3, 0].tolist())
+    assert mixed.choose_aligner([("red cat", "RED CAT")]).layer in (1, 2)
+
+
+def test_heads_that_a_layer_does_not_have(mixed: weft.Translator) -> None:
+    seen = mixed.attention("red cat", "RED")
+    with pytest.raises(weft.WeftError, match="layer 1 of this model has no encoder self-attention"):
+        seen.numbers("encoder", 1, 1, 0)
+    with pytest.raises(weft.WeftError, match="no head 2: this layer has heads 1 to 1"):
+        mixed.attention("red cat", "RED", off=[Head("cross", 2, 2)])
+    off = mixed.attention("red cat", "RED", off=[Head("encoder", 2, 1)])
+    assert off.log_probs != seen.log_probs

@@ -57,13 +57,13 @@ def test_a_recorder_keeps_the_weights_of_heads_that_are_off() -> None:
 
 
 def test_each_layer_has_its_score() -> None:
-    dealt = Plan().with_settings({**TINY, "cross": ["additive", "general"]}).build()
-    assert [formula(dealt, layer) for layer in (1, 2)] == ["v · tanh(W s + U h)", "q · k = s · W h"]
+    dealt = Plan().with_settings({**TINY, "layers": 3, "cross": ["attention", "additive", "general"]}).build()
+    assert [formula(dealt, layer) for layer in (2, 3)] == ["v · tanh(W s + U h)", "q · k = s · W h"]
 
 
 def test_layers_and_heads_are_counted_by_looking() -> None:
     counts = heads_of(tiny())
-    assert counts == {"encoder": (2, 2), "decoder": (2, 2), "cross": (2, 2)}
+    assert counts == {"encoder": (2, 2), "decoder": (2, 2), "cross": (2, 2)}  # two layers of two
     check_head(Head("cross", 2, 2), counts)
     with pytest.raises(WeftError, match="no layer 3: this model has layers 1 to 2"):
         check_head(Head("cross", 3, 1), counts)

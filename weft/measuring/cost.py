@@ -123,11 +123,16 @@ class Grid:
 
     def known(self, plan: Plan) -> list[int]:
         """The lengths for a whole model: those asked for, or of the usual ones those that its positions know."""
-        limit = min((limit for limit in outline(plan).limits if limit is not None), default=self.lengths[-1])
+        limit = _limit(plan) or self.lengths[-1]
         if self.asked and limit < self.asked[-1]:
             raise WeftError(
                 f"plan {plan.name!r} has learned positions up to {limit}, and {self.asked[-1]} tokens are asked for; "
                 f"choose --lengths up to {limit}, or --set position.limit={self.asked[-1]}."
+            )
+        if limit < self.lengths[1]:
+            raise WeftError(
+                f"plan {plan.name!r} has learned positions up to {limit}: two lengths are wanted that it knows; choose "
+                f"smaller ones with --lengths, or --set position.limit={self.lengths[-1]}."
             )
         return [length for length in self.lengths if length <= limit]
 
@@ -182,13 +187,14 @@ def cost(plan: Plan, grid: Grid, tell: Callable[[str], object]) -> Cost:
 
 def declared(plan: Plan, lengths: Sequence[int]) -> list[Declared]:
     encoder, decoder, across = mixers(plan), decoder_mixers(plan), looks(plan)
+    through = [] if plan.decoder.stack.name == "stacked" else decoder  # from what is handed on
     return [
         Declared(
             t,
             encoder[0].sequential_steps(t),
             path_length(encoder, t),
             sum(mixer.sequential_steps(t) for mixer in encoder + decoder),
-            path_across(encoder, across, decoder, t),
+            path_across(encoder, across, through, t),
         )
         for t in lengths
     ]
@@ -203,7 +209,7 @@ def counted(plan: Plan) -> dict[str, dict[str, float]]:
     """Operations, forward and back: of the mixer layer as a · t·k² + b · t²·k, and of a step, whose words grow with the
     first power of k, as a · t + b · t² in the plan's own width."""
     a, b = _quadratic(partial(_operations, plan))
-    of_t, of_square = _quadratic(partial(pair_operations, plan))
+    of_t, of_square = _quadratic(partial(pair_operations, plan), max(1, min(5, (_limit(plan) or 15) // 3)))
     if not any("t²" in mixer.says for mixer in mixers(plan) + decoder_mixers(plan) + looks(plan)):
         of_square = 0.0  # what an encoder stretches is rounded up, and differs from a straight line by that
     return {"layer": {"t·k²": a / plan.width**2, "t²·k": b / plan.width}, "step": {"t": of_t, "t²": of_square}}
@@ -217,6 +223,11 @@ def machine() -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
     }
+
+
+def _limit(plan: Plan) -> int | None:
+    """The positions that a model has learned, where it learns them."""
+    return min((limit for limit in outline(plan).limits if limit is not None), default=None)
 
 
 def _terms(has_squares: bool, *found: Sequence[str]) -> list[list[str]]:

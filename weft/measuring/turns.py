@@ -39,23 +39,26 @@ def widened(plan: Plan, width: int) -> Plan:
 
 
 def mixers(plan: Plan) -> list[Mixer]:
-    """Those of the encoder, a layer after the other."""
-    return [MIXERS.build(dealt(plan.encoder.mixer, i), plan.width, False) for i in range(plan.encoder.layers)]
+    """Those of the encoder, a layer after the other, without memory for their weights."""
+    with torch.device("meta"):
+        return [MIXERS.build(dealt(plan.encoder.mixer, i), plan.width, False) for i in range(plan.encoder.layers)]
 
 
 def decoder_mixers(plan: Plan) -> list[Mixer]:
-    return [MIXERS.build(dealt(plan.decoder.mixer, i), plan.width, True) for i in range(plan.decoder.layers)]
+    with torch.device("meta"):
+        return [MIXERS.build(dealt(plan.decoder.mixer, i), plan.width, True) for i in range(plan.decoder.layers)]
 
 
 def looks(plan: Plan) -> list[Mixer]:
     """What the decoder looks at the source with, if it does."""
-    crosses = [CROSSES.build(dealt(plan.decoder.cross, i), plan.width) for i in range(plan.decoder.layers)]
+    with torch.device("meta"):
+        crosses = [CROSSES.build(dealt(plan.decoder.cross, i), plan.width) for i in range(plan.decoder.layers)]
     return [cross for cross in crosses if cross is not None]
 
 
 def layer(plan: Plan, length: int) -> Turn:
     """The encoder's first mixer, forward and back."""
-    mixer = mixers(plan)[0]
+    mixer = MIXERS.build(dealt(plan.encoder.mixer, 0), plan.width, False)
     x = torch.randn(1, length, plan.width, requires_grad=True)
     back = torch.ones(1, length, plan.width)
 

@@ -14,11 +14,15 @@ from weft.parts.call import Call
 from weft.parts.mixer import Mixer
 
 
-class Convolution(Mixer):
-    """A window over the sequence: (B, T, inputs) → (B, T, outputs). In padding and beyond both ends there are zeros."""
+class Windowed(Mixer):
+    """What sees a few neighbours at most."""
 
     says = "w·t·k²"
     is_sequential = False
+
+
+class Convolution(Windowed):
+    """A window over the sequence: (B, T, inputs) → (B, T, outputs). In padding and beyond both ends there are zeros."""
 
     def __init__(self, inputs: int, outputs: int, kernel: int, dilation: int, is_causal: bool):
         super().__init__()
@@ -42,11 +46,8 @@ class Convolution(Mixer):
         return self.kernel(padded.transpose(1, 2)).transpose(1, 2)  # type: ignore[no-any-return]  # (B, T, outputs)
 
 
-class GatedConvolution(Mixer):
+class GatedConvolution(Windowed):
     """v ⊙ σ(g) with [v; g] = W ∗ x  (Dauphin et al. 2016, arXiv:1612.08083; Gehring et al. 2017, arXiv:1705.03122)"""
-
-    says = "w·t·k²"
-    is_sequential = False
 
     def __init__(self, width: int, kernel: int, dilation: int, is_causal: bool):
         super().__init__()
@@ -57,12 +58,9 @@ class GatedConvolution(Mixer):
         return F.glu(self.convolution(x, call), -1)  # (B, T, D)
 
 
-class Bottleneck(Mixer):
+class Bottleneck(Windowed):
     """A narrow convolution between two matrices, each after a norm and a ReLU  (Kalchbrenner et al. 2016, figure 3,
     arXiv:1610.10099). The first norm is the wiring's."""
-
-    says = "w·t·k²"
-    is_sequential = False
 
     def __init__(self, width: int, hidden: int, kernel: int, dilation: int, is_causal: bool):
         super().__init__()

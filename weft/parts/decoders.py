@@ -206,6 +206,8 @@ class LookingLayer(nn.Module):
     """A mixer, then attention whose query knows the word that was just written  (arXiv:1705.03122, § 3.3, 3.4):
 
     d = W h + b + g,   c = √S · attention(d),   h + W' c        with g the target embedding, S the length of the source
+
+    W' is in the authors' code, and not in the paper.
     """
 
     def __init__(self, width: int, mix: Within, attention: nn.Module, wiring: Wiring):
@@ -253,11 +255,14 @@ class Stacked(DecoderStack):
 
     def forward(self, x: Tensor, call: Call) -> Tensor:
         assert call.memory is not None
-        columns = call.memory.output.masked_fill(~call.memory.keep[..., None], 0.0)
+        output, keep = call.memory.output, call.memory.keep
+        B, S, _ = output.shape
         positions = torch.arange(x.size(1), device=x.device)[None] if call.positions is None else call.positions
-        where = positions.expand(x.shape[:2]).clamp(max=columns.size(1))  # (R, T): whatever is beyond is the one zero
-        columns = _rows(nn.functional.pad(columns, (0, 0, 0, 1)), x)  # (R, S + 1, D)
-        return self.run(self.join(torch.cat((x, columns.take_along_dim(where[..., None], 1)), -1)), call)
+        where = positions.expand(x.shape[:2]).reshape(B, -1)  # (B, hypotheses · T)
+        column = where.clamp(max=S - 1)
+        beyond = (where >= S) | ~keep.take_along_dim(column, 1)
+        z = output.take_along_dim(column[..., None], 1).masked_fill(beyond[..., None], 0.0).view_as(x)
+        return self.run(self.join(torch.cat((x, z), -1)), call)
 
 
 def _remembering(call: Call) -> Call:

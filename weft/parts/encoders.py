@@ -39,8 +39,9 @@ class Unfolded(EncoderStack):
 
     def forward(self, x: Tensor, call: Call) -> Memory:
         assert call.keep is not None, "an encoder is told which positions are real"
-        most = math.ceil(self.factor * x.size(1))
-        columns = (self.factor * call.keep.sum(1, keepdim=True).double()).ceil()  # (B, 1)
-        keep = torch.arange(most, device=x.device) < columns  # (B, columns)
+        columns = [math.ceil(self.factor * length) for length in range(x.size(1) + 1)]  # of a source so long
+        most = columns[-1]
+        own = torch.tensor(columns, device=x.device)[call.keep.sum(1, keepdim=True)]  # (B, 1)
+        keep = torch.arange(most, device=x.device) < own  # (B, columns)
         x = x.masked_fill(~call.keep[..., None], 0.0)
         return super().forward(F.pad(x, (0, 0, 0, most - x.size(1))), replace(call, keep=keep))

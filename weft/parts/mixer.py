@@ -46,9 +46,10 @@ def path_across(encoder: Sequence[Mixer], looks: Sequence[Mixer], decoder: Seque
     """Steps on the longest way from a token of a source to one of its translation, each of so many tokens.
 
     Where a decoder looks at the source, it sees all of it from each of its positions, with a recurrence around it too.
-    Where it does not, the way leads through the encoder to what it hands on, and from there through the decoder.
+    Where it does not, the way leads through the encoder to what it hands on, and from there through the decoder: no
+    layer of it where the encoder hands on a column for each position.
     """
     if looks:
         return min(look.sequential_steps(length) for look in looks)
-    there, on = path_length(encoder, length), path_length(decoder, length)
-    return None if there is None or on is None else there + on
+    ways = [path_length(side, length) for side in (encoder, decoder) if side]
+    return None if None in ways else sum(way for way in ways if way)

@@ -154,7 +154,8 @@ class Both(Recurrence):
         self.backwards = backward
 
     def forward(self, x: Tensor, call: Call) -> Tensor:
-        return torch.cat((self.forwards(x, call), self.backwards(x, call)), -1)  # (B, T, D)
+        past, future = self.forwards(x, call.at("forwards")), self.backwards(x, call.at("backwards"))
+        return torch.cat((past, future), -1)  # (B, T, D)
 
 
 def state_name(call: Call) -> str:

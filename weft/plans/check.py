@@ -243,6 +243,11 @@ def _handed_on(plan: Plan) -> Iterator[str]:
             "encoder.stack: recalling hands on the source embeddings, and only additive, general and dot take them up; "
             "set encoder.stack=plain."
         )
+    if handing == "unfolded" and taking != "stacked":
+        yield (
+            "encoder.stack: unfolded hands on a column for each token of a translation, and only stacked stands on "
+            "them; set encoder.stack=plain."
+        )
     if handing == "ending" and taking not in GOING_ON:
         yield (
             f"encoder.stack: ending hands on the states that its layers ended in, and only {' and '.join(GOING_ON)} go "

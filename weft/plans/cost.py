@@ -35,7 +35,17 @@ def parameters_by_part(model: nn.Module) -> Counter[str]:
     return counts
 
 
-SUBLAYERS = {"mix": "mixer", "cross": "cross", "attention": "cross", "feed": "feed-forward"}
+# The first of these on the way to a parameter says what it belongs to.
+SUBLAYERS = {
+    "mix": "mixer",
+    "rnn": "mixer",
+    "start": "first state",
+    "cross": "cross",
+    "attention": "cross",
+    "query": "cross",
+    "out": "cross",
+    "feed": "feed-forward",
+}
 
 
 def _kind(name: str) -> str:

@@ -123,7 +123,7 @@ async def translated(
 
 
 def _looks(translator: Translator, text: str, best: Translation) -> Weights:
-    if translator.heads["cross"][0]:
+    if translator.heads["cross"]:
         return translator.align(text, best.ids)
     return diagonal(len(text.split()), len(best.text.split()))
 

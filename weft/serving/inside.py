@@ -93,7 +93,7 @@ Looking = Annotated[Look, Depends(_look)]
 
 
 def _rounded(values: Tensor) -> Any:
-    return torch.round(values.double(), decimals=DIGITS).tolist()
+    return torch.round(values.cpu().double(), decimals=DIGITS).tolist()
 
 
 class Pair(BaseModel):
@@ -226,12 +226,12 @@ async def importance(asked: Sentence, look: Looking, service: Served) -> Importa
         return service.translator.attention(asked.text, ids, [*asked.off, head]).score
 
     falls: dict[str, list[list[float]]] = {}
-    for kind, (layers, heads) in service.translator.heads.items():
-        falls[kind] = [[0.0] * heads for _ in range(layers)]
-        for layer in range(layers):
-            for head in range(heads):  # one at a time, so that others get their turn
-                score = await service.queue.run(partial(score_without, Head(kind, layer + 1, head + 1)))
-                falls[kind][layer][head] = round(before.score - score, DIGITS)
+    for kind, heads in service.translator.heads.items():
+        falls[kind] = [[] for _ in heads]
+        for layer, count in enumerate(heads, 1):
+            for head in range(1, count + 1):  # one at a time, so that others get their turn
+                score = await service.queue.run(partial(score_without, Head(kind, layer, head)))
+                falls[kind][layer - 1].append(round(before.score - score, DIGITS))
     return Importance(target=before.target, falls=falls)
 
 

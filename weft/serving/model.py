@@ -22,7 +22,8 @@ class Part(BaseModel):
 
 class Heads(BaseModel):
     layers: int
-    heads: int
+    heads: int = Field(description="The most that a layer has.")
+    each: list[int] = Field(description="Of each layer.")
 
 
 class Model(BaseModel):
@@ -50,7 +51,10 @@ async def model(service: Served) -> Model:
         parameters=sum(counts.values()),
         parts=[Part(name=name, count=count) for name, count in counts.items()],
         diagram=diagram(first),
-        heads={kind: Heads(layers=layers, heads=heads) for kind, (layers, heads) in translator.heads.items()},
+        heads={
+            kind: Heads(layers=len(each), heads=max(each, default=0), each=list(each))
+            for kind, each in translator.heads.items()
+        },
         limit=translator.limit,
         card=service.card,
     )
@@ -68,7 +72,7 @@ async def positions(service: Served, length: Annotated[int, Query(ge=1, le=512)]
 
     def found() -> Positions:
         each = (position_vectors(end, length) for end in (first.source, first.target))
-        encoder, decoder = (torch.round(vectors.double(), decimals=DIGITS).tolist() for vectors in each)
+        encoder, decoder = (torch.round(vectors.cpu().double(), decimals=DIGITS).tolist() for vectors in each)
         return Positions(encoder=encoder, decoder=decoder)
 
     return await service.queue.run(found)

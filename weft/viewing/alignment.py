@@ -95,14 +95,15 @@ def pharaoh(links: Iterable[Link]) -> str:
     return " ".join(f"{source}-{target}" for source, target in sorted(links))
 
 
-def known_or_usual(chosen: object, layers: int, heads: int) -> Aligner:
-    """What was chosen for a model, as plain data; else all heads of the last layer but one, which tends to align best
-    (arXiv:1909.02074)."""
+def known_or_usual(chosen: object, heads: Sequence[int]) -> Aligner:
+    """What was chosen for a model with so many heads in each layer, as plain data; else all heads of the last layer but
+    one, which tends to align best (arXiv:1909.02074)."""
     match chosen:
         case {"layer": int(layer), "head": int() | None as head, "late": bool(late)}:
-            if 1 <= layer <= layers and 1 <= (head or 1) <= heads:
+            if 1 <= layer <= len(heads) and 1 <= (head or 1) <= heads[layer - 1]:
                 return Aligner(layer, head, late)
-    return Aligner(max(1, layers - 1))
+    looking = [layer for layer, count in enumerate(heads, 1) if count]
+    return Aligner(looking[-2:][0])
 
 
 def choose(pairs: Sequence[tuple[str, str]], seen: Sequence[Seen]) -> Aligner:

@@ -248,16 +248,17 @@ def position_vectors(entrance: Entrance, length: int) -> Tensor:
 def masks(
     model: SequenceToSequence, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
 ) -> dict[str, Tensor]:
-    """Who may look at whom in the first layer, where these sentences are read as one batch: (B, T, S) of each kind."""
+    """Who may look at whom in the first layer that looks, these sentences read as one batch: (B, T, S) of each kind."""
     device = next(model.parameters()).device
     recorder = Recorder()
     source, target = filled(sources).to(device), filled(targets).to(device)
     model.decode(target, model.encode(source, recorder), watch=recorder)
     found = {}
     for kind in KINDS:
-        if (place_of(kind, 1), "weights") not in recorder.seen:
+        if not (layers := recorder.layers(kind)):
             continue  # a model may do without
-        B, _, T, S = recorder.seen[place_of(kind, 1), "weights"].shape
-        visible = recorder.seen.get((place_of(kind, 1), "visible"), torch.ones(1, 1, 1, 1, dtype=torch.bool))
+        place = place_of(kind, min(layers))
+        B, _, T, S = recorder.seen[place, "weights"].shape
+        visible = recorder.seen.get((place, "visible"), torch.ones(1, 1, 1, 1, dtype=torch.bool))
         found[kind] = visible[:, 0].expand(B, T, S)
     return found

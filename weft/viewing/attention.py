@@ -26,40 +26,64 @@ class Recorder(HeadsOff):
     def see(self, place: str, name: str, value: Tensor) -> None:
         self.seen[place, name] = value
 
-    def maps(self) -> dict[str, Tensor]:
-        """Of the first row of the batch: encoder, decoder and cross attention, (N, H, T, S) each; N = 0 where a model
-        has none."""
-        weights = {place: seen[0] for (place, name), seen in self.seen.items() if name == "weights"}
-        found = {
-            kind: [w for place, w in weights.items() if place.startswith(side) and place.endswith(name)]
-            for kind, (side, name) in KINDS.items()
+    def layers(self, kind: str) -> dict[int, Tensor]:
+        """The weights (H, T, S) of each layer that has this kind, by its number from 1: of the batch's first row."""
+        side, sublayer = KINDS[kind]
+        return {
+            1 + int(place.split(".")[1]): seen[0]
+            for (place, name), seen in self.seen.items()
+            if name == "weights" and place.startswith(side) and place.endswith(sublayer)
         }
-        return {kind: torch.stack(layers) if layers else torch.zeros(0, 0, 0, 0) for kind, layers in found.items()}
+
+    def maps(self) -> dict[str, Tensor]:
+        """Encoder, decoder and cross attention, (N, H, T, S) each: zeros where a layer has no such head, and N = 0
+        where none has."""
+        return {kind: _grid(self.layers(kind)) for kind in KINDS}
 
 
-def heads_of(model: SequenceToSequence) -> dict[str, tuple[int, int]]:
-    """How many layers and heads there are of each kind, found by looking at a pass over a single token."""
+def _grid(layers: dict[int, Tensor]) -> Tensor:
+    if not layers:
+        return torch.zeros(0, 0, 0, 0)
+    _, T, S = next(iter(layers.values())).shape
+    grid = torch.zeros(max(layers), max(map(len, layers.values())), T, S)
+    for layer, weights in layers.items():
+        grid[layer - 1, : len(weights)] = weights
+    return grid
+
+
+def heads_of(model: SequenceToSequence) -> dict[str, tuple[int, ...]]:
+    """How many heads each layer has of each kind, found by looking at a pass over a single token."""
     recorder = Recorder()
     device = next(model.parameters()).device
     with torch.inference_mode():
         memory = model.encode(torch.tensor([[END]], device=device), recorder)
         model.decode(torch.tensor([[START]], device=device), memory, watch=recorder)
-    return {kind: (maps.size(0), maps.size(1)) for kind, maps in recorder.maps().items()}
+    return {kind: _counted(maps) for kind, maps in recorder.maps().items()}
 
 
-def check_head(head: Head, counts: dict[str, tuple[int, int]]) -> None:
+def _counted(maps: Tensor) -> tuple[int, ...]:
+    """How many heads each layer of a grid has: what looks somewhere is there."""
+    return tuple(maps.any(-1).any(-1).sum(-1).tolist())
+
+
+def check_head(head: Head, counts: dict[str, tuple[int, ...]]) -> None:
     """Whether there is such a head in a model with these `heads_of`."""
-    place_of(head.kind, head.layer)
-    layers, heads = counts[head.kind]
-    if not layers:
-        raise WeftError(f"this model has no {NAMES[head.kind]}.")
-    _check("layer", head.layer, layers)
-    _check("head", head.head, heads)
+    place_of(head.kind, head.layer)  # is there such a kind?
+    _check(head.kind, counts[head.kind], head.layer, head.head)
 
 
-def _check(name: str, number: int, most: int) -> None:
-    if not 1 <= number <= most:
-        raise WeftError(f"there is no {name} {number}: this model has {name}s 1 to {most}.")
+def _check(kind: str, counts: tuple[int, ...], layer: int | None, head: int | None) -> None:
+    if not counts:
+        raise WeftError(f"this model has no {NAMES[kind]}: there is nothing to look at.")
+    if layer is not None:
+        if not 1 <= layer <= len(counts):
+            raise WeftError(f"there is no layer {layer}: this model has layers 1 to {len(counts)}.")
+        if not counts[layer - 1]:
+            raise WeftError(f"layer {layer} of this model has no {NAMES[kind]}: there is nothing to look at.")
+    most = max(counts) if layer is None else counts[layer - 1]
+    if head is not None and not 1 <= head <= most:
+        whose = "layer" if most < max(counts) else "model"
+        raise WeftError(f"there is no head {head}: this {whose} has heads 1 to {most}.")
 
 
 @dataclass(frozen=True)
@@ -122,17 +146,14 @@ class Attention:
 
     def of(self, kind: str = "cross", layer: int | None = None, head: int | None = None) -> Tensor:
         """One map (query, key): of a layer and head counted from 1, or the mean of all of them."""
-        return self.each(kind, layer, head).mean((0, 1))
+        maps = self.each(kind, layer, head)
+        return maps[maps.any(-1).any(-1)].mean(0)
 
     def each(self, kind: str = "cross", layer: int | None = None, head: int | None = None) -> Tensor:
-        """(layers, heads, query, key): of one layer, one head, or all of them."""
+        """(layers, heads, query, key): of one layer, one head, or all of them; zeros where a layer has no such head."""
         place_of(kind, 1)  # is there such a kind?
         maps: Tensor = getattr(self, kind)
-        if not maps.size(0):
-            raise WeftError(f"this model has no {NAMES[kind]}: there is nothing to look at.")
-        for name, number, most in (("layer", layer, maps.size(0)), ("head", head, maps.size(1))):
-            if number is not None:
-                _check(name, number, most)
+        _check(kind, _counted(maps), layer, head)
         maps = maps if layer is None else maps[layer - 1 : layer]
         return maps if head is None else maps[:, head - 1 : head]
 
@@ -213,7 +234,8 @@ class Attention:
     def _which(self, kind: str, layer: int | None, head: int | None) -> list[str]:
         """What `of` shows, in words: nothing is said where there is only one."""
         asked = {"layer": layer, "head": head}
-        many = {name: count for name, count in zip(asked, self.each(kind, layer, head).shape) if count > 1}
+        counts = [count for count in _counted(self.each(kind, layer, head)) if count]
+        many = {name: count for name, count in zip(asked, (len(counts), max(counts))) if count > 1}
         mean = " and ".join(f"{count} {name}s" for name, count in many.items())
         return [f"{name} {number}" for name, number in asked.items() if number] + ([f"mean of {mean}"] if many else [])
 

@@ -34,8 +34,9 @@ def place_of(kind: str, layer: int) -> str:
 
 def formula(model: SequenceToSequence, layer: int) -> str:
     """How attention before 2017 scores what it looks at; as q · k where that is what it does."""
-    scores = [part.score for part in model.decoder.modules() if isinstance(part, Lookup)]
-    score = scores[min(layer, len(scores)) - 1]  # several layers, or one for all
+    scores = {name: part.score for name, part in model.decoder.named_modules() if isinstance(part, Lookup)}
+    own = [score for name, score in scores.items() if name.startswith(f"layers.{layer - 1}.")]
+    score = (own or [*scores.values()])[0]  # the layer's, or the one for all
     return f"q · k = {score.formula}" if isinstance(score, Dot) else score.formula
 
 

@@ -38,14 +38,15 @@ export function open(root, app) {
     const focused = document.activeElement?.getAttribute("aria-label");
     const most = falls && Math.max(0.001, ...Object.values(falls).flat(2));
     boards.replaceChildren(...Object.entries(kindsOf(app.model.heads)).map(([kind, name]) => {
-      const { layers, heads } = app.model.heads[kind];
+      const { layers, heads, each } = app.model.heads[kind];
       const one = (layer, head) => ({ kind, layer, head });
       const all = (n) => Array.from({ length: n }, (_, i) => i + 1);
       return h("section", { class: "board" }, h("h2", {}, name),
         h("div", { class: "switches", style: `grid-template-columns: auto repeat(${heads}, 1fr)` },
           ...all(layers).flatMap((layer) => [
-            h("button", { class: "row-name", type: "button", title: "The whole layer", "aria-label": `${name} layer ${layer}`, onclick: () => switched(all(heads).map((head) => one(layer, head))) }, `layer ${layer}`),
+            h("button", { class: "row-name", type: "button", title: "The whole layer", "aria-label": `${name} layer ${layer}`, onclick: () => switched(all(each[layer - 1]).map((head) => one(layer, head))) }, `layer ${layer}`),
             ...all(heads).map((head) => {
+              if (head > each[layer - 1]) return h("span"); // of a layer with fewer
               const off = state.off.some((other) => is(other, one(layer, head)));
               const fall = falls?.[kind][layer - 1][head - 1];
               const weight = falls ? Math.max(0, fall / most).toFixed(3) : 0;
@@ -64,7 +65,7 @@ export function open(root, app) {
   }
 
   async function show() {
-    state.off = state.off.filter(({ kind, layer, head }) => layer <= app.model.heads[kind]?.layers && head <= app.model.heads[kind]?.heads);
+    state.off = state.off.filter(({ kind, layer, head }) => head <= app.model.heads[kind]?.each[layer - 1]);
     drawBoards();
     const mine = ++turn;
     const waiting = setTimeout(() => result.classList.add("loading"), 150);
