@@ -130,20 +130,20 @@ def test_what_does_not_fit_into_the_memory() -> None:
 def test_rows_have_the_names_that_were_typed(tmp_path: Path) -> None:
     for name in ("a.yaml", "b.yaml"):
         (tmp_path / name).write_text("base: convs2s-tiny\n")
-    done = weft("cost", "a.yaml", "b.yaml", "a.yaml", "--lengths", "4,9", "--widths", "8", *TINY, cwd=tmp_path)
+    done = weft("cost", "a.yaml", "b.yaml", "a.yaml", "--lengths", "4,9", "--widths", "8,16", *TINY, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     rows = [line.split()[0] for line in done.stdout.splitlines() if "w·t·k²" in line]
     assert rows == ["a.yaml", "b.yaml"]
 
 
 def test_the_tables_in_words() -> None:
-    done = weft("cost", "convs2s-tiny", "--lengths", "4,9", "--widths", "8", *TINY)
+    done = weft("cost", "convs2s-tiny", "--lengths", "4,9", "--widths", "8,16", *TINY)
     assert done.returncode == 0, done.stderr
     rows = [re.split(r" {2,}", line.strip()) for line in done.stdout.splitlines()]
     assert ["convs2s-tiny", "9", "1", "8 layers, and it has 1"] in rows
     layer = next(row for row in rows if "w·t·k²" in row)
     assert layer[:4] == ["convs2s-tiny", "convolution (kernel: 3)", "w·t·k²", "36·t·k²"]
-    assert ["convs2s-tiny", "128", *["no t² in it"] * 2, "1,046", "not measured at 128 wide"] in rows
+    assert ["convs2s-tiny", "132", *["no t² in it"] * 2, "1,074", "not measured at 132 wide"] in rows
 
 
 @pytest.mark.parametrize(
@@ -161,11 +161,12 @@ def test_the_tables_in_words() -> None:
         (["transformer-tiny", "--png", "no/cost.png"], "there is no folder no to write cost.png to."),
         (["transformer-tiny", "--png", "."], ". could not be written: Is a directory."),
         (["transformer-tiny", "--html", "."], ". could not be written: Is a directory."),
-        (["transformer-tiny", "--widths", "30"], "4 heads do not divide a width of 30"),
+        (["transformer-tiny", "--widths", "30,32"], "4 heads do not divide a width of 30"),
+        (["transformer-tiny", "--widths", "16"], "--widths: at least two are wanted, to tell what a cost grows with"),
         (
             ["transformer-tiny", "convs2s-tiny", "--lengths", "16,300"],
-            "plan 'convs2s-tiny' has learned positions up to 256, and 300 tokens are asked for; "
-            "choose --lengths up to 256, or --set position.limit=300.",
+            "plan 'convs2s-tiny' has learned positions up to 256, and at least two --lengths up to there are wanted, "
+            "not 16, 300.",
         ),
     ],
 )

@@ -72,7 +72,8 @@ def test_what_is_remembered_grows_as_the_lectures_say() -> None:
     assert Decoding(tiny("seq2seq-rnn-tiny"), 6).bytes == Decoding(tiny("seq2seq-rnn-tiny"), 9).bytes == 2 * 2 * 16 * 4
     assert Decoding(tiny(), 6).bytes == 4 * 2 * (5 + 6) * 16 * 4
     windows = 5 * 2 * 16 * 4  # each layer sees two tokens behind it; the keys are the encoder's output itself
-    assert Decoding(tiny("convs2s-tiny"), 6).bytes == Decoding(tiny("convs2s-tiny"), 9).bytes == windows
+    assert Decoding(tiny("convs2s-tiny"), 6).bytes == windows + 2 * 6 * 16 * 4  # and the values have the words too
+    assert Decoding(tiny("bahdanau-tiny"), 6).bytes == 16 * 4 + 2 * 6 * 16 * 4  # U h, and h
 
 
 def test_clear_attention_holds_all_weights_and_the_fused_one_does_not() -> None:

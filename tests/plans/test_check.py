@@ -360,8 +360,7 @@ def test_a_decoder_that_never_sees_the_source() -> None:
 
 
 BOTH_WAYS = (
-    "encoder.mixer: ending hands on the state of whoever reads in one direction; "
-    "set encoder.mixer={name: lstm, direction: backward}."
+    "encoder.mixer: ending hands on the state of whoever reads in one direction; set encoder.mixer.direction=backward."
 )
 
 
@@ -413,8 +412,8 @@ def test_attention_before_each_step_in_several_layers_or_with_a_norm_or_join() -
         "decoder.layers: attend-first has one layer, not 2; attend-below has several."
     ]
     assert wrong(*settings, "decoder.layers=1", "decoder.norm=layer", "decoder.join=add") == [
-        "decoder.norm: the bottom layer of attend-first has no place for one; set decoder.norm=none.",
-        "decoder.join: the bottom layer of attend-first has no place for one; set decoder.join=replace.",
+        "decoder.norm: attend-first has no place for one; set decoder.norm=none.",
+        "decoder.join: attend-first has no place for one; set decoder.join=replace.",
     ]
     assert wrong(*settings, "decoder.layers=1") == []
 
@@ -423,7 +422,7 @@ def test_attention_before_each_step_in_several_layers_or_with_a_norm_or_join() -
 def test_a_bottom_layer_with_a_norm_and_attention_that_is_dealt_to_layers(stack: str) -> None:
     settings = (*ALONE, *under(stack, "lstm"), "layers=3")
     assert wrong(*settings, "cross=dot", "decoder.norm=[rms, layer]") == [
-        f"decoder.norm: the bottom layer of {stack} has no place for one; set decoder.norm=[none, layer, rms]."
+        f"decoder.norm: the bottom layer of {stack} has no place for one; set 'decoder.norm=[none, layer, rms]'."
     ]
     assert wrong(*settings, "cross=dot", "decoder.norm=[none, layer, rms]") == []
     assert wrong(*settings, "cross=[dot, general]") == [

@@ -66,6 +66,11 @@ def test_one_head_by_the_numbers(client: TestClient, toy: Translator) -> None:
     assert (told["width"], told["formula"]) == (8, "q · k")
 
 
+def test_a_field_that_is_named_as_a_place_of_a_request(client: TestClient) -> None:
+    answer = client.post("/api/head", json={"text": TEXT, "query": 0})
+    assert answer.json()["error"].startswith("there is no field 'query'.")
+
+
 def test_heads_switched_off(client: TestClient, toy: Translator) -> None:
     told, heads = asked(client, "off", off=OFF), [Head("cross", 2, 1)]
     whole, without = toy.attention(TEXT), toy.attention(TEXT, off=heads)

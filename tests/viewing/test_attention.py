@@ -169,6 +169,12 @@ def test_a_page_holds_everything_it_needs(seen: Attention, tmp_path: Path) -> No
     assert "<title>red cat &lt;b&gt;</title>" in page
 
 
+def test_a_notebook_says_that_there_is_nothing_to_see(seen: Attention) -> None:
+    none = torch.zeros(0, 0, 0, 0)
+    shown = replace(seen, encoder=none, decoder=none, cross=none, model="a<b")._repr_html_()
+    assert shown.endswith("a&lt;b has no attention: there is nothing to look at.</p>")
+
+
 def test_a_notebook_shows_it_in_a_frame(seen: Attention) -> None:
     shown = seen._repr_html_()
     assert shown.startswith("<iframe srcdoc=")

@@ -31,7 +31,7 @@ def cost(
     from weft.disk import check_writable
     from weft.errors import WeftError, install
     from weft.folder import find_plan
-    from weft.measuring.cost import WIDTHS, Grid, machine
+    from weft.measuring.cost import LENGTHS, WIDTHS, Grid, machine
     from weft.measuring.cost import cost as measure
     from weft.measuring.report import lines, tables
 
@@ -41,7 +41,7 @@ def cost(
         raise WeftError(f"--png, --html: two files are wanted, not {png} twice.")
     for file in filter(None, (png, html)):
         check_writable(file)
-    grid = Grid(_numbers("--lengths", lengths), _numbers("--widths", widths) or WIDTHS)
+    grid = Grid(_numbers("--lengths", lengths) or LENGTHS, _numbers("--widths", widths) or WIDTHS)
     # Under the name that was typed: several models may have one plan.
     found = [replace(find_plan(name).with_settings(settings or []), name=name) for name in dict.fromkeys(plans)]
     for plan in found:

@@ -100,21 +100,16 @@ class Cost:
 
 @dataclass(frozen=True)
 class Grid:
-    """Where plans are measured; at the usual lengths where none are asked for."""
+    """Where plans are measured."""
 
-    asked: tuple[int, ...] | None = None
+    lengths: tuple[int, ...] = LENGTHS
     widths: tuple[int, ...] = WIDTHS
-
-    @property
-    def lengths(self) -> tuple[int, ...]:
-        return self.asked or LENGTHS
 
     def check(self, plan: Plan) -> None:
         """What cannot be measured is said before anything is."""
-        if len(self.lengths) < 2:
-            raise WeftError(
-                f"--lengths: at least two are wanted, to tell what a cost grows with, not {self.lengths[0]}."
-            )
+        for option, sizes in (("--lengths", self.lengths), ("--widths", self.widths)):
+            if len(sizes) < 2:
+                raise WeftError(f"{option}: at least two are wanted, to tell what a cost grows with, not {sizes[0]}.")
         if self.lengths[-1] > AT_MOST["longest"]:
             raise WeftError(f"--lengths: at most {AT_MOST['longest']:,} tokens, not {self.lengths[-1]}.")
         self.known(plan)
@@ -122,17 +117,12 @@ class Grid:
             widened(plan, width)
 
     def known(self, plan: Plan) -> list[int]:
-        """The lengths for a whole model: those asked for, or of the usual ones those that its positions know."""
+        """The lengths for a whole model: those that its positions know."""
         limit = _limit(plan) or self.lengths[-1]
-        if self.asked and limit < self.asked[-1]:
-            raise WeftError(
-                f"plan {plan.name!r} has learned positions up to {limit}, and {self.asked[-1]} tokens are asked for; "
-                f"choose --lengths up to {limit}, or --set position.limit={self.asked[-1]}."
-            )
         if limit < self.lengths[1]:
             raise WeftError(
-                f"plan {plan.name!r} has learned positions up to {limit}: two lengths are wanted that it knows; choose "
-                f"smaller ones with --lengths, or --set position.limit={self.lengths[-1]}."
+                f"plan {plan.name!r} has learned positions up to {limit}, and at least two --lengths up to there are "
+                f"wanted, not {', '.join(map(str, self.lengths))}."
             )
         return [length for length in self.lengths if length <= limit]
 
@@ -168,7 +158,9 @@ def cost(plan: Plan, grid: Grid, tell: Callable[[str], object]) -> Cost:
     if isinstance(first, Attention):
         with _clear():
             growth["clear"] = grid.layers(plan, has_squares["layer"])
-    tell(f"{plan.name}: a training step")
+    known = grid.known(plan)
+    cut = f", up to {known[-1]} tokens: it has learned no position {grid.lengths[-1]}"
+    tell(f"{plan.name}: a training step" + cut * (known[-1] < grid.lengths[-1]))
     growth["step"] = grid.steps(plan, has_squares["step"])
     tell(f"{plan.name}: a token of decoding")
     return Cost(
@@ -181,7 +173,7 @@ def cost(plan: Plan, grid: Grid, tell: Callable[[str], object]) -> Cost:
         count,
         declared(plan, grid.lengths),
         growth,
-        [_token(plan, length) for length in grid.known(plan)],
+        [_token(plan, length) for length in known],
     )
 
 

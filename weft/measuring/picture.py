@@ -53,9 +53,11 @@ def draw(costs: Sequence[Cost], file: Path) -> None:
     named = [Line2D([], [], color=colour, marker="o", ms=5, lw=1.6) for colour in colours]
     names = [f"{one.plan}: {one.mixer}" for one in costs]
     figure.legend(named, names, loc="outside upper center", ncols=3, frameon=False, fontsize=10.5)
+    crossing = any(one.growth[name].crossing(wide) is not None for one in costs for name in ("layer", "step"))
     figure.supxlabel(
-        "One sentence at a time, forward and back. Dots are measured, lines are fitted. "
-        "A cross is where what grows with t² passes what grows with t. Dotted: how steep t and t² are.",
+        "One sentence at a time, forward and back. Dots are measured, lines fitted; on the right they join the dots. "
+        + "A cross is where what grows with t² passes what grows with t. " * crossing
+        + "Dotted: how steep t and t² are.",
         fontsize=9.5,
         color=GREY,
     )

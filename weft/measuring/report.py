@@ -11,6 +11,7 @@ TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))
 SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 NAMES = {"layer": "mixer layer", "clear": "mixer layer, clear", "step": "training step"}
 SHARE = 0.1  # of the memory at the largest size: a term with less is not told
+FAR = 0.25  # a fit that is further off tells no power
 NO_SQUARE = "no t² in it"
 
 COLUMNS = ("training time", "training memory", "test time", "test memory", "steps", "path")
@@ -163,12 +164,16 @@ def _model(found: Cost) -> tuple[str, ...]:
     said = next(said for said in found.declared if said.length == last.length)
     return (
         f"{last.length:,}",
-        *("t^{:.1f}·k^{:.1f}".format(*of.powers(last.length, last.width)) for of in (step.time, step.memory)),
+        *(_powers(of, last.length, last.width) for of in (step.time, step.memory)),
         _power(tokens, lambda token: token.length * token.cached),
         _power(tokens, lambda token: token.bytes),
         f"{said.model_steps:,}",
         "none" if said.model_path is None else f"{said.model_path:,}",
     )
+
+
+def _powers(fitted: Fit, length: int, width: int) -> str:
+    return "too few sizes to tell" if fitted.error > FAR else "t^{:.1f}·k^{:.1f}".format(*fitted.powers(length, width))
 
 
 def _power(tokens: Sequence[Token], cost: Callable[[Token], float]) -> str:

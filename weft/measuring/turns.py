@@ -9,6 +9,8 @@ from torch.nn.utils import clip_grad_norm_
 from weft.measuring.gauge import Turn
 from weft.models.sequence_to_sequence import END, START, Batch, SequenceToSequence
 from weft.parts.call import Call, State
+from weft.parts.decoders import Stacked
+from weft.parts.lookup import Lookup
 from weft.parts.mixer import Mixer
 from weft.plans.catalogues import CROSSES, MIXERS
 from weft.plans.check import check, dealt
@@ -102,11 +104,13 @@ class Decoding:
 
     @property
     def bytes(self) -> int:
-        """Of what is remembered, beside the encoder's output, which may be remembered under other names too."""
+        """Of all that the next token needs: what is remembered, and where a decoder goes back to them the encoder's
+        columns, which may be remembered under other names too."""
         kinds = (self.state.hypotheses, self.state.newest, self.state.sentences)
-        places = {tensor.data_ptr(): tensor.nbytes for kind in kinds for tensor in kind.values()}
-        places.pop(self.memory.output.data_ptr(), None)
-        return sum(places.values())
+        needed = [tensor for kind in kinds for tensor in kind.values()]
+        if any(isinstance(part, Lookup | Stacked) for part in self.model.decoder.modules()):
+            needed += [each for each in (self.memory.output, self.memory.embedded) if each is not None]
+        return sum({tensor.data_ptr(): tensor.nbytes for tensor in needed}.values())
 
     @torch.inference_mode()
     def cached(self) -> None:

@@ -230,8 +230,13 @@ def _decoders(plan: Plan) -> Iterator[str]:
         for slot, nothing in (("norm", "none"), ("join", "replace")):
             bottom, *above = _names(getattr(decoder, slot), decoder.layers)
             if bottom != nothing:
-                wanted = f"[{', '.join([nothing, *above])}]" if above else nothing
-                yield f"decoder.{slot}: the bottom layer of {stack} has no place for one; set decoder.{slot}={wanted}."
+                if stack == "attend-first" or not above:
+                    yield f"decoder.{slot}: {stack} has no place for one; set decoder.{slot}={nothing}."
+                else:
+                    yield (
+                        f"decoder.{slot}: the bottom layer of {stack} has no place for one; "
+                        f"set 'decoder.{slot}=[{', '.join([nothing, *above])}]'."
+                    )
 
 
 def _handed_on(plan: Plan) -> Iterator[str]:
@@ -265,7 +270,7 @@ def _handed_on(plan: Plan) -> Iterator[str]:
             elif ended.name in c.CELLS and ended.options.get("direction") not in ("forward", "backward"):
                 yield (
                     "encoder.mixer: ending hands on the state of whoever reads in one direction; "
-                    f"set encoder.mixer={{name: {ended.name}, direction: backward}}."
+                    "set encoder.mixer.direction=backward."
                 )
 
 

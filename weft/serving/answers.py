@@ -87,7 +87,8 @@ def _fields(request: Request) -> list[str]:
 
 
 def _sentence(error: Any, fields: Sequence[str]) -> str:
-    where = [part for part in error["loc"] if part not in ("body", "query", "path")]
+    first, *rest = error["loc"]
+    where = rest if first in ("body", "query", "path") else error["loc"]
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where).lstrip(".")
     if error["type"] == "extra_forbidden":
         return unknown("field", name, fields) if len(where) == 1 and fields else f"there is no field {name!r}."

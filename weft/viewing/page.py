@@ -56,7 +56,10 @@ def document(title: str, name: str, data: Mapping[str, Any], scripts: Sequence[s
 
 
 def framed(seen: "Attention") -> str:
-    """The page in a frame of its own, as a notebook shows it."""
+    """The page in a frame of its own, as a notebook shows it; in words where there is nothing to see."""
+    if not any(getattr(seen, kind).size(0) for kind in ("encoder", "decoder", "cross")):
+        words = escape(f"{seen.model} has no attention: there is nothing to look at.")
+        return f"<p>{escape(seen.translation)}<br>{words}</p>"
     return f'<iframe srcdoc="{escape(standalone(seen))}" style="width: 100%; height: {FRAME}px; border: 0"></iframe>'
 
 
