@@ -52,8 +52,8 @@ def test_a_beam_of_nothing_is_refused(toy: weft.Translator) -> None:
 
 
 def test_nothing_to_look_at_is_said(toy: weft.Translator) -> None:
-    for text, target in (("", None), ("red", "")):
-        with pytest.raises(weft.WeftError, match="the sentence is empty: there is nothing to look at"):
+    for text, target, which in (("", None, "sentence"), ("red", "", "target")):
+        with pytest.raises(weft.WeftError, match=f"the {which} is empty: there is nothing to look at"):
             toy.attention(text, target)
 
 

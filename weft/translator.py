@@ -150,7 +150,7 @@ class Translator:
         model, source, silent = self.models[0], filled([self._whole(text)]).to(self.device), self.existing(off)
         if target is None:
             target = Without(Beam(), silent)(self.models, source)[0][0].ids
-        ids = self._whole(target) if isinstance(target, str) else list(target)
+        ids = self._whole(target, "the target") if isinstance(target, str) else list(target)
         recorder = Recorder(silent)
         memory = model.encode(source, recorder)
         hidden = model.decode(filled([[START, *ids[:-1]]]).to(self.device), memory, watch=recorder)  # (1, T, D)
@@ -215,11 +215,11 @@ class Translator:
         source = filled([self._whole(text)]).to(self.device)
         return search_tree(self.models, self.tokeniser, source, Beam(beam, length_penalty))
 
-    def _whole(self, text: str) -> list[int]:
+    def _whole(self, text: str, which: str = "the sentence") -> list[int]:
         """One text that is looked at as a whole."""
-        _check_text(text, "the sentence")
+        _check_text(text, which)
         if not text.strip():
-            raise WeftError("the sentence is empty: there is nothing to look at.")
+            raise WeftError(f"{which} is empty: there is nothing to look at.")
         ids = self.tokeniser.encode(text)
         if len(ids) > self.limit:
             raise WeftError(f"a sentence of {len(ids)} tokens, and this model allows {self.limit}.")

@@ -130,8 +130,14 @@ def test_a_window_of_nothing(option: str) -> None:
     ]
 
 
+STACKED = ("decoder.stack=stacked", "mixer=bottleneck", "cross=none")
+
+
 def test_columns_for_nobody() -> None:
-    assert wrong("encoder.stack=unfolded", "decoder.stack=stacked") == []
+    assert wrong("encoder.stack=unfolded", *STACKED) == []
+    assert wrong("encoder.stack=unfolded", *STACKED, "cross=additive") == [
+        "encoder.stack: the columns of unfolded are no tokens for additive to look at; set encoder.stack=plain."
+    ]
     assert wrong("encoder.stack=unfolded") == [
         "encoder.stack: unfolded hands on a column for each token of a translation, and only stacked stands on them; "
         "set encoder.stack=plain."
@@ -139,7 +145,7 @@ def test_columns_for_nobody() -> None:
 
 
 def test_a_source_is_stretched_and_not_cut() -> None:
-    assert wrong("encoder.stack={name: unfolded, factor: 0.9}", "decoder.stack=stacked") == [
+    assert wrong("encoder.stack={name: unfolded, factor: 0.9}", *STACKED) == [
         "encoder.stack.factor: at least 1 is wanted, not 0.9."
     ]
 
@@ -154,8 +160,8 @@ def test_a_source_is_stretched_and_not_cut() -> None:
     ],
 )
 def test_what_costs_no_weights_cannot_fill_the_memory(setting: str, most: int) -> None:
-    assert wrong(setting.format(most), "decoder.stack=stacked") == []
-    (found,) = wrong(setting.format(most + 1), "decoder.stack=stacked")
+    assert wrong(*STACKED, setting.format(most)) == []
+    (found,) = wrong(*STACKED, setting.format(most + 1))
     assert found.endswith(f": at most {most} is allowed, not {most + 1}.")
 
 

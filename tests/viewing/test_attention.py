@@ -236,7 +236,7 @@ def test_heads_that_a_layer_does_not_have(mixed: weft.Translator) -> None:
     seen = mixed.attention("red cat", "RED")
     with pytest.raises(weft.WeftError, match="layer 1 of this model has no encoder self-attention"):
         seen.numbers("encoder", 1, 1, 0)
-    with pytest.raises(weft.WeftError, match="no head 2: this layer has heads 1 to 1"):
+    with pytest.raises(weft.WeftError, match="no head 2: this layer looks with one head"):
         mixed.attention("red cat", "RED", off=[Head("cross", 2, 2)])
     off = mixed.attention("red cat", "RED", off=[Head("encoder", 2, 1)])
     assert off.log_probs != seen.log_probs

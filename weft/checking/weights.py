@@ -62,4 +62,4 @@ def fast_attention(subject: Subject) -> Finding | str:
     finally:
         for hook in hooks:
             hook.remove()
-    return Finding(worst(gaps), ROUNDING, "output, relative") if gaps else "the model has no such attention"
+    return Finding(worst(gaps), ROUNDING, "output, relative") if gaps else "it has no attention with a fast kernel"

@@ -52,7 +52,8 @@ def attend(
         from weft.viewing.fonts import fonts_for
 
         if missing := fonts_for(seen.characters)[1]:
-            print(f"No font of this machine has {' '.join(missing)}: drawn as boxes.", file=stderr)
+            told = " ".join(c if c.isprintable() else f"U+{ord(c):04X}" for c in missing)
+            print(f"No font of this machine has {told}: drawn as boxes.", file=stderr)
     print(one_line(seen.translation))
     queries, keys = seen.tokens(kind)
     for file in filter(None, (png, grid, html, json)):

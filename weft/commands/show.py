@@ -64,7 +64,7 @@ def _parts(wanted: str | None) -> None:
         for name in names:
             defaults = {key: option.default for key, option in catalogue.options(name).items()}
             options = ", ".join(key if value is None else f"{key}={value}" for key, value in defaults.items())
-            print(f"  {name:14} {catalogue.about(name)}" + (f"   [{options}]" if options else ""))
+            print(f"  {name:17} {catalogue.about(name)}" + (f"   [{options}]" if options else ""))
 
 
 def _one(name: str) -> None:

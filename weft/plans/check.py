@@ -248,11 +248,19 @@ def _handed_on(plan: Plan) -> Iterator[str]:
             "encoder.stack: recalling hands on the source embeddings, and only additive, general and dot take them up; "
             "set encoder.stack=plain."
         )
-    if handing == "unfolded" and taking != "stacked":
-        yield (
-            "encoder.stack: unfolded hands on a column for each token of a translation, and only stacked stands on "
-            "them; set encoder.stack=plain."
-        )
+    if handing == "unfolded":
+        used = [*_names(encoder.mixer, encoder.layers), *_names(decoder.cross, decoder.layers)]
+        looking = next((name for name in used if name in _others(c.CROSSES)), None)
+        if taking != "stacked":
+            yield (
+                "encoder.stack: unfolded hands on a column for each token of a translation, and only stacked stands on "
+                "them; set encoder.stack=plain."
+            )
+        elif looking:
+            yield (
+                f"encoder.stack: the columns of unfolded are no tokens for {looking} to look at; "
+                "set encoder.stack=plain."
+            )
     if handing == "ending" and taking not in GOING_ON:
         yield (
             f"encoder.stack: ending hands on the states that its layers ended in, and only {' and '.join(GOING_ON)} go "

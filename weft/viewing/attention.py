@@ -77,13 +77,17 @@ def _check(kind: str, counts: tuple[int, ...], layer: int | None, head: int | No
         raise WeftError(f"this model has no {NAMES[kind]}: there is nothing to look at.")
     if layer is not None:
         if not 1 <= layer <= len(counts):
-            raise WeftError(f"there is no layer {layer}: this model has layers 1 to {len(counts)}.")
+            raise WeftError(f"there is no layer {layer}: this model {_numbered('layer', len(counts))}.")
         if not counts[layer - 1]:
             raise WeftError(f"layer {layer} of this model has no {NAMES[kind]}: there is nothing to look at.")
     most = max(counts) if layer is None else counts[layer - 1]
     if head is not None and not 1 <= head <= most:
         whose = "layer" if most < max(counts) else "model"
-        raise WeftError(f"there is no head {head}: this {whose} has heads 1 to {most}.")
+        raise WeftError(f"there is no head {head}: this {whose} {_numbered('head', most)}.")
+
+
+def _numbered(name: str, count: int) -> str:
+    return f"has {name}s 1 to {count}" if count > 1 else f"looks with one {name}"
 
 
 @dataclass(frozen=True)
