@@ -300,6 +300,19 @@ def test_show(desk: Path) -> None:
     assert "## Limits" in weft("show", "en-de").stdout
 
 
+def test_show_what_another_plan_would_be() -> None:
+    done = weft("show", "transformer-tiny", "--set", "mixer=lstm", "vocabulary=300")
+    assert done.returncode == 0, done.stderr
+    assert f"{4 * (8 * 128**2 + 8 * 128):,}" in next(
+        line for line in done.stdout.splitlines() if "decoder mixer" in line
+    )
+    done = weft("show", "plans", "--set", "mixer=lstm")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "weft: --set changes one plan, as in weft show transformer-tiny --set mixer=lstm.\n",
+    )
+
+
 def test_show_parts() -> None:
     said = weft("show", "parts", "activation").stdout
     assert said.startswith("\nfeed_forward.activation (--set feed_forward.activation=NAME)\n")

@@ -1,4 +1,4 @@
-"""weft show [plans | parts [NAME] | MODEL or PLAN]"""
+"""weft show [plans | parts [NAME] | MODEL or PLAN [--set key=value ...]]"""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +13,9 @@ LISTS = ("plans", "parts")
 def show(
     what: Annotated[str | None, typer.Argument(help="plans, parts, a plan or a model.")] = None,
     name: Annotated[str | None, typer.Argument(help="With parts: one slot, or one part.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="key=value: what another plan would be, before it is trained.")
+    ] = None,
 ) -> None:
     """List plans and parts, or print one plan with its parameters and the cost of a step, or a model with its card.
 
@@ -21,17 +24,21 @@ def show(
     weft show parts feed_forward
 
     weft show transformer-base
+
+    weft show transformer-tiny --set mixer=lstm
     """
     from weft.errors import WeftError
 
     if name is not None and what != "parts":
         raise WeftError(f"only parts are shown by name, as in weft show parts {name}; one thing at a time otherwise.")
+    if settings and what in (None, *LISTS):
+        raise WeftError("--set changes one plan, as in weft show transformer-tiny --set mixer=lstm.")
     if what in (None, "plans"):
         _plans()
     if what in (None, "parts"):
         _parts(name)
     if what not in (None, *LISTS):
-        _one(str(what))
+        _one(str(what), settings or [])
 
 
 def _plans() -> None:
@@ -67,13 +74,13 @@ def _parts(wanted: str | None) -> None:
             print(f"  {name:17} {catalogue.about(name)}" + (f"   [{options}]" if options else ""))
 
 
-def _one(name: str) -> None:
+def _one(name: str, settings: list[str]) -> None:
     from weft.folder import Folder, find_plan, is_plan
     from weft.plans.cost import outline, parameters_by_part, step_cost
     from weft.plans.notation import write_yaml
     from weft.plans.whole import whole
 
-    found = find_plan(name, also=LISTS)
+    found = find_plan(name, also=LISTS).with_settings(settings)
     print(write_yaml(whole(found).plain()))
     counts = parameters_by_part(outline(found))
     total = sum(counts.values())
