@@ -303,9 +303,8 @@ def test_show(desk: Path) -> None:
 def test_show_what_another_plan_would_be() -> None:
     done = weft("show", "transformer-tiny", "--set", "mixer=lstm", "vocabulary=300")
     assert done.returncode == 0, done.stderr
-    assert f"{4 * (8 * 128**2 + 8 * 128):,}" in next(
-        line for line in done.stdout.splitlines() if "decoder mixer" in line
-    )
+    (mixers,) = (line for line in done.stdout.splitlines() if "decoder mixer" in line)
+    assert f"{4 * (8 * 128**2 + 8 * 128):,}" in mixers
     done = weft("show", "plans", "--set", "mixer=lstm")
     assert (done.returncode, done.stderr) == (
         2,
@@ -316,7 +315,7 @@ def test_show_what_another_plan_would_be() -> None:
 def test_show_parts() -> None:
     said = weft("show", "parts", "activation").stdout
     assert said.startswith("\nfeed_forward.activation (--set feed_forward.activation=NAME)\n")
-    assert "  relu           max(0, x)\n" in said
+    assert "  relu              max(0, x)\n" in said
     assert "[heads=8, key_width, value_width, dropout=0.0]" in weft("show", "parts", "cross").stdout
     assert weft("show", "parts", "none").stdout.count("\n  none ") == 4, "cross, feed_forward, norm and position"
 
