@@ -87,8 +87,9 @@ def _fields(request: Request) -> list[str]:
 
 
 def _sentence(error: Any, fields: Sequence[str]) -> str:
-    first, *rest = error["loc"]
-    where = rest if first in ("body", "query", "path") else error["loc"]
+    where = list(error["loc"])
+    if where[:1] in (["body"], ["query"], ["path"]):  # where in the request
+        del where[0]
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where).lstrip(".")
     if error["type"] == "extra_forbidden":
         return unknown("field", name, fields) if len(where) == 1 and fields else f"there is no field {name!r}."
