@@ -58,7 +58,7 @@ bench: setup
 # Every family under the same budget, about six hours of one core: see docs/results.md.
 families: setup
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.families --data $(DATA) --out runs/families
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.families --data $(DATA) --out runs/families --plans transformer-tiny,bahdanau-tiny --seeds 1,2,3
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.families --data $(DATA) --out runs/families --plans transformer-tiny,convs2s-tiny --seeds 1,2,3
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.families --data $(DATA) --out runs/families-tatoeba --pairs tatoeba
 	$(BIN)/python -m benchmarks.lengths runs/families --data $(DATA)
 	$(BIN)/python -m benchmarks.lengths runs/families-tatoeba --data $(DATA) --pairs tatoeba
