@@ -59,7 +59,7 @@ bench: setup
 families: setup
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.families --data $(DATA) --out runs/families
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.families --data $(DATA) --out runs/families --plans transformer-tiny,convs2s-tiny --seeds 1,2,3
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.families --data $(DATA) --out runs/families-tatoeba --pairs tatoeba --plans seq2seq-rnn-tiny,bahdanau-tiny --minutes 6
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.families --data $(DATA) --out runs/families-tatoeba --pairs tatoeba --plans seq2seq-rnn-tiny,bahdanau-tiny --minutes 5
 	$(BIN)/python -m benchmarks.lengths runs/families --data $(DATA)
 	$(BIN)/python -m benchmarks.lengths runs/families-tatoeba --data $(DATA) --pairs tatoeba
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.families --data $(DATA) --out runs/families --speed
