@@ -8,6 +8,8 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from weft.viewing.heads import KINDS
+
 if TYPE_CHECKING:
     from weft.viewing.attention import Attention
 
@@ -35,11 +37,7 @@ PAGE = Template("""\
 def standalone(seen: "Attention", kind: str = "cross", layer: int | None = None) -> str:
     """The page; it opens with this kind and layer (the last one where none is said)."""
     data = {**seen.plain(), "kind": kind, "layer": layer}
-    data["attention"] = {
-        each: {"maps": maps}
-        for each in ("encoder", "decoder", "cross")
-        if (maps := _rounded(getattr(seen, each).tolist()))
-    }
+    data["attention"] = {each: {"maps": maps} for each in KINDS if (maps := _rounded(getattr(seen, each).tolist()))}
     return document(seen.text, "attention", data, SCRIPTS, ("base.css", "standalone.css"))
 
 
@@ -57,7 +55,7 @@ def document(title: str, name: str, data: Mapping[str, Any], scripts: Sequence[s
 
 def framed(seen: "Attention") -> str:
     """The page in a frame of its own, as a notebook shows it; in words where there is nothing to see."""
-    if not any(getattr(seen, kind).size(0) for kind in ("encoder", "decoder", "cross")):
+    if not any(getattr(seen, kind).size(0) for kind in KINDS):
         words = escape(f"{seen.model} has no attention: there is nothing to look at.")
         return f"<p>{escape(seen.translation)}<br>{words}</p>"
     return f'<iframe srcdoc="{escape(standalone(seen))}" style="width: 100%; height: {FRAME}px; border: 0"></iframe>'
