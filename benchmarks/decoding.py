@@ -25,7 +25,10 @@ from tokenizers import Tokenizer
 
 from benchmarks.measure import interleaved, machine, say
 from benchmarks.peers import transformers_model
-from weft.crew import Crew
+from weft.crew import TranslatorPool
+from weft.data.batches import filled
+from weft.data.examples import EXAMPLES
+from weft.data.reading import read_pairs
 from weft.decoding import best_first
 from weft.decoding.hypothesis import length_limits
 from weft.exports.agreement import BEAMS, agreement
@@ -33,9 +36,6 @@ from weft.exports.ctranslate2 import Engine, write
 from weft.folder import Folder, parameters, save_weights
 from weft.models.sequence_to_sequence import PAD, START
 from weft.plans.presets import plan
-from weft.text.batches import filled
-from weft.text.examples import EXAMPLES
-from weft.text.reading import read_pairs
 from weft.translator import Translator, load
 
 BATCHES = (32, 64, 128)  # sentences that CTranslate2 translates together
@@ -119,7 +119,7 @@ def measure(folder: Folder, name: str, texts: list[str], rounds: int) -> dict[st
     translator = load(str(folder.path))
     texts = [text for text in texts if len(translator.tokeniser.encode(text)) <= translator.limit]
     result: dict[str, Any] = {"model": name, "sentences": len(texts), "rounds": rounds, "machine": machine()}
-    with tempfile.TemporaryDirectory() as scratch, Crew(str(folder.path), torch.get_num_threads()) as crew:
+    with tempfile.TemporaryDirectory() as scratch, TranslatorPool(str(folder.path), torch.get_num_threads()) as crew:
         export = Path(scratch)
         write(folder.plan(), translator.models[0], translator.tokeniser, export, "float32")
         same = agreement(translator, Engine(export), texts)
@@ -132,7 +132,9 @@ def measure(folder: Folder, name: str, texts: list[str], rounds: int) -> dict[st
     return result | {key: worst[key] for key in ("ratio_to_fastest_peer", "fastest_peer")}
 
 
-def race(translator: Translator, crew: Crew, export: Path, texts: list[str], beam: int, rounds: int) -> dict[str, Any]:
+def race(
+    translator: Translator, crew: TranslatorPool, export: Path, texts: list[str], beam: int, rounds: int
+) -> dict[str, Any]:
     """All systems with one search: all texts at once, then a few one by one."""
     threads, search = torch.get_num_threads(), best_first(beam, 1.0)
     limit = max(length_limits(translator.models, filled(translator.tokeniser.encode_all(texts))))
@@ -160,7 +162,7 @@ def race(translator: Translator, crew: Crew, export: Path, texts: list[str], bea
         "milliseconds_alone": {name: round(1000 * time.median / ALONE, 2) for name, time in latency.items()},
         "layouts": {EXACT: exact[0], QUANTISED: quantised[0]},
         "systems": {
-            name: {**time.plain(), "sentences_per_second": round(len(texts) / time.median)}
+            name: {**time.to_dict(), "sentences_per_second": round(len(texts) / time.median)}
             for name, time in times.items()
         },
     }

@@ -23,9 +23,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.multi30k import RECIPE, files
+from weft.data.reading import read_pairs
 from weft.decoding import Beam, Greedy
 from weft.evaluation.report import report
-from weft.text.reading import read_pairs
 from weft.translator import load
 
 PLANS = ("seq2seq-rnn", "bahdanau", "luong", "gnmt", "convs2s", "bytenet", "transformer")

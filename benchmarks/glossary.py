@@ -14,9 +14,9 @@ from statistics import mean
 from typing import Any
 
 from benchmarks.measure import say
+from weft.data.sentences import split_sentences
 from weft.decoding import Beam, Constrained, Phrase
 from weft.serving.glossary import Term, occurring, phrases_of
-from weft.text.sentences import split_sentences
 from weft.translator import Translator, load
 
 TERMS = {  # the target term, and how the usual words begin
@@ -28,7 +28,7 @@ TERMS = {  # the target term, and how the usual words begin
     "mother": ("Mama", "Mutter"), "job": ("Posten", "Arbeit|Job|Stelle|Beruf"),
     "city": ("Metropole", "Stadt|Städt"), "boy": ("Bursche", "Junge"), "girl": ("Fräulein", "Mädchen"),
     "room": ("Kammer", "Zimmer|Raum"), "water": ("H2O", "Wasser"), "police": ("Polente", "Polizei"),
-    "computer": ("Rechner", "Computer"), "United States": ("Amerika", "Vereinigten|Staaten|USA"),
+    "computer": ("Rechner", "Computer"), "LocalModel States": ("Amerika", "Vereinigten|Staaten|USA"),
     "Tom": ("Thomas", "Tom"), "bicycle": ("Drahtesel", "Fahrrad"),
 }  # fmt: skip
 SENTENCES = """
@@ -45,7 +45,7 @@ The teacher gave the book to my friend. The dog and the cat sleep in the house. 
 The doctor drives his car to work. My father works in a bank. Her mother is a nurse. I lost my job last week.
 The city is very old. The train was late because of the snow. He wrote a long letter to his mother.
 The boy is eating an apple. That girl is very beautiful. Please clean your room. Can I have a glass of water?
-Call the police! My computer doesn't work anymore. He was born in the United States. Tom doesn't like coffee.
+Call the police! My computer doesn't work anymore. He was born in the LocalModel States. Tom doesn't like coffee.
 I go to school by bicycle. Tom and his father live in the city. The police found the letter in the room.
 The girl gave the boy some water. If I had a computer, I would write you a letter.
 She left the room without saying a word. What time does the next train leave? The boy who broke the window ran away.

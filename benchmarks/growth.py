@@ -17,9 +17,9 @@ import torch
 from benchmarks.measure import Timing, interleaved, machine, matmul_peak, peak_operations, say
 from benchmarks.training import PLACES, VOCABULARY, turn, weft_mean
 from weft.models.sequence_to_sequence import END, Batch
-from weft.plans.cost import step_cost
 from weft.plans.plan import Plan
 from weft.plans.presets import plan
+from weft.plans.size import step_cost
 
 HEAD = 64  # the width of a head
 
@@ -80,7 +80,7 @@ def row(size: Size, time: Timing, peak: float) -> dict[str, float]:
         "target_tokens_per_second": round(cost.tokens / time.median),
         "gigaoperations": round(cost.operations / 1e9),
         "fraction_of_matmul_peak": round(cost.operations / time.median / peak, 3),
-        **time.plain(),
+        **time.to_dict(),
     }
 
 

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from sacrebleu.metrics.bleu import BLEU
 
 from benchmarks.families import PLANS, data_files, tokenisation
-from weft.text.reading import read_pairs
+from weft.data.reading import read_pairs
 
 LENGTHS = (1, 6, 11, 16, 21, 10**9)  # words of the source
 LONG = 0.2  # so many are the longest

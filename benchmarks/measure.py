@@ -22,7 +22,7 @@ class Timing:
     low: float  # the fastest turn
     high: float  # the slowest
 
-    def plain(self) -> dict[str, float]:
+    def to_dict(self) -> dict[str, float]:
         return {name: round(value, 5) for name, value in asdict(self).items()}
 
 

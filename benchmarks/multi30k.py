@@ -19,9 +19,9 @@ from typing import Any
 
 import torch
 
+from weft.data.reading import read_pairs
 from weft.decoding import Beam
 from weft.evaluation.report import report
-from weft.text.reading import read_pairs
 from weft.translator import load
 
 FORMS = {"tokenised": ".lc.norm.tok", "raw": ""}

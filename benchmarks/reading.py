@@ -39,8 +39,8 @@ def write_pairs(file: Path, count: int, seed: int = 1) -> None:
 
 def prepare(folder: Path) -> dict[str, float]:
     """What `weft train` does with `pairs.tsv` before its first step."""
+    from weft.data.reading import read_pairs
     from weft.plans.presets import plan
-    from weft.text.reading import read_pairs
     from weft.training.run import begin
 
     pairs, valid = (read_pairs([folder / name], languages="en-de") for name in ("pairs.tsv", "valid.tsv"))

@@ -136,7 +136,7 @@ def measure(name: str, rounds: int) -> dict[str, object]:
         "time_against": {key: round(times["weft"].median / time.median, 3) for key, time in times.items()},
         "loss_apart": max(apart.values()),
         "systems": {
-            key: {**time.plain(), "target_tokens_per_second": round(tokens / time.median)}
+            key: {**time.to_dict(), "target_tokens_per_second": round(tokens / time.median)}
             for key, time in times.items()
         },
         "rounds": rounds,

@@ -11,11 +11,11 @@ import json
 import shutil
 from pathlib import Path
 
+from weft.data.reading import read_pairs
 from weft.decoding import Beam
 from weft.evaluation.report import report
 from weft.folder import Folder, read_weights
 from weft.plans.presets import plan
-from weft.text.reading import read_pairs
 from weft.training.observers import Bar
 from weft.training.run import begin, trainer
 from weft.translator import Translator, note_aligner
@@ -48,7 +48,7 @@ def main() -> None:
         note_aligner(folder)
     translator = Translator([ship(Folder.find(given.out), given.out / "shipped")])
     for name, pairs in (("dev", valid), ("test", test)):
-        print(name, json.dumps(report(translator, list(pairs), Beam()).plain()), flush=True)
+        print(name, json.dumps(report(translator, list(pairs), Beam()).to_dict()), flush=True)
 
 
 if __name__ == "__main__":

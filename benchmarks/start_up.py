@@ -35,7 +35,7 @@ def main() -> None:
     times = interleaved({name: start(*words) for name, words in SYSTEMS.items()}, rounds)
     lines = ["| | seconds: median | low | high |", "|---|---|---|---|"]
     lines += [f"| {name} | {time.median:.2f} | {time.low:.2f} | {time.high:.2f} |" for name, time in times.items()]
-    plain = {name: time.plain() for name, time in times.items()}
+    plain = {name: time.to_dict() for name, time in times.items()}
     result = {"seconds": plain["weft translate en-de"]["median"], "systems": plain, "rounds": rounds}
     say({**result, "machine": machine()}, given.json, "\n".join(lines))
 

@@ -20,10 +20,10 @@ from torch.nn import functional as F
 
 from benchmarks.measure import interleaved, machine, matmul_peak, peak_memory, peak_operations, say
 from benchmarks.peers import TorchTransformer, transformers_logits, transformers_model
+from weft.data.batches import collate, compose
 from weft.models.sequence_to_sequence import END, PAD, Batch, SequenceToSequence
 from weft.plans.plan import Plan
 from weft.plans.presets import plan
-from weft.text.batches import collate, compose
 
 VOCABULARY, PLACES = 10_000, 4096
 SIZES = {"tiny": "transformer-tiny", "base": "transformer-base"}
@@ -128,7 +128,7 @@ def measure(size: str, rounds: int) -> dict[str, object]:
         "fraction_of_matmul_peak": round(operations(found["weft"][0], batches) / times["weft"].median / peak, 3),
         "matmul_peak_gflops": round(peak / 1e9),
         "systems": {
-            name: {**time.plain(), "target_tokens_per_second": round(tokens / time.median), "loss_apart": apart[name]}
+            name: {**time.to_dict(), "target_tokens_per_second": round(tokens / time.median), "loss_apart": apart[name]}
             for name, time in times.items()
         },
         "rounds": rounds,

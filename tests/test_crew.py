@@ -10,7 +10,7 @@ import torch
 
 import weft
 from tests.toys import toy_run
-from weft.crew import Crew
+from weft.crew import TranslatorPool
 from weft.decoding import Beam, Greedy
 
 
@@ -18,7 +18,7 @@ def test_a_crew_says_what_one_translator_says(tmp_path: Path) -> None:
     folder = str(toy_run(tmp_path / "run", longest=24).path)
     texts = ["red cat", "", "blue dog one", "cat", "two red cats"]
     alone = weft.load(folder)
-    with Crew(folder, 2) as crew:
+    with TranslatorPool(folder, 2) as crew:
         found = list(crew.search(texts, Beam(3)))
         # To the last bit, in batches of the same sentences with the same threads; others may be rounded differently.
         threads = torch.get_num_threads()
@@ -35,7 +35,7 @@ def test_a_crew_says_what_one_translator_says(tmp_path: Path) -> None:
 
 
 def test_a_crew_that_is_stopped_ends_at_once() -> None:
-    with suppress(KeyboardInterrupt), Crew("en-de", 1) as crew:
+    with suppress(KeyboardInterrupt), TranslatorPool("en-de", 1) as crew:
         job = crew._pool.submit(time.sleep, 120)
         while not job.running():
             time.sleep(0.01)
@@ -45,5 +45,5 @@ def test_a_crew_that_is_stopped_ends_at_once() -> None:
 
 
 def test_a_model_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with Crew("en-dee", 2) as crew, pytest.raises(weft.WeftError, match="en-de"):
+    with TranslatorPool("en-dee", 2) as crew, pytest.raises(weft.WeftError, match="en-de"):
         list(crew.search(["cat"], Greedy()))

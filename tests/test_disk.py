@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.disk import check_writable, draft_of, owned, room_in_words, write_text
+from weft.disk import check_writable, draft_of, friendly_disk_errors, owned, write_text
 from weft.errors import NoRoom, WeftError
 
 OWNER = """
@@ -55,7 +55,7 @@ def test_a_full_disk_is_a_sentence(tmp_path: Path, reason: int) -> None:
 
 
 def test_what_else_may_go_wrong_stays_as_it_is(tmp_path: Path) -> None:
-    with pytest.raises(PermissionError), room_in_words(tmp_path):
+    with pytest.raises(PermissionError), friendly_disk_errors(tmp_path):
         raise PermissionError(errno.EACCES, "Permission denied")
 
 

@@ -8,9 +8,9 @@ import torch
 
 from tests.training.tiny import are_equal, tiny_plan, tiny_run, weights_of
 from weft import folder as folder_module
+from weft.data.tokeniser import Tokeniser
 from weft.errors import WeftError
 from weft.folder import Folder, load_weights, parameters, read_weights, save_weights, shipped, usable_device
-from weft.text.tokeniser import Tokeniser
 
 
 @pytest.fixture

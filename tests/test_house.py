@@ -111,12 +111,12 @@ def test_nobody_computes_in_low_precision_without_asking(file: Path) -> None:
 def test_an_import_inside_a_function_is_found(tmp_path: Path) -> None:
     """The eyes of this file see what they should."""
     (tmp_path / "hidden.py").write_text(
-        "def f():\n    from weft.plans.plan import Plan\n    import weft.text\n    from weft import folder\n"
+        "def f():\n    from weft.plans.plan import Plan\n    import weft.data\n    from weft import folder\n"
         "    import_module('weft.training.loop')\n    return 'weft.nothing'\n"
     )
     assert set(imported(tmp_path / "hidden.py")) == {
         "weft.plans.plan",
-        "weft.text",
+        "weft.data",
         "weft.folder",
         "weft.training.loop",
     }

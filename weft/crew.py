@@ -18,7 +18,7 @@ from weft.translator import Translation, Translator, load
 _loaded = cache(load)  # a process of the crew loads its models once
 
 
-class Crew:
+class TranslatorPool:
     """Answers as a `Translator` does. It lives as long as it is used in a `with` block."""
 
     def __init__(self, names: str, workers: int, device: str = "cpu"):
@@ -27,7 +27,7 @@ class Crew:
         # Not forked: a process that has computed holds threads, and those are not copied.
         self._pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (threads,))
 
-    def __enter__(self) -> "Crew":
+    def __enter__(self) -> "TranslatorPool":
         return self
 
     def __exit__(self, error: object, *_: object) -> None:

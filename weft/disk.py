@@ -31,7 +31,7 @@ def draft_of(file: Path) -> Iterator[Path]:
     """A temporary name to write under, which is renamed at the end of the block, or removed where it goes wrong."""
     draft = file.with_name(f".{file.name}.draft")
     try:
-        with room_in_words(file):
+        with friendly_disk_errors(file):
             yield draft
             flush(draft)
         draft.replace(file)
@@ -110,7 +110,7 @@ def within(folder: Path, name: str) -> Path:
 
 
 @contextmanager
-def room_in_words(place: Path) -> Iterator[None]:
+def friendly_disk_errors(place: Path) -> Iterator[None]:
     """Within this context a full disk is an error for the user to read."""
     try:
         yield

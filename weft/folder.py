@@ -25,14 +25,14 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from weft.data.corpus import Corpus
+from weft.data.languages import Languages, direction_of
+from weft.data.tokeniser import Tokeniser
 from weft.disk import FULL, SUMS, damage, draft_of, read_text, seal, within, write_text
 from weft.errors import NoRoom, WeftError, unknown
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.plans.plan import Plan
 from weft.plans.presets import names, plan, read_whole_plan
-from weft.text.corpus import Corpus
-from weft.text.languages import Languages, direction_of
-from weft.text.tokeniser import Tokeniser
 
 KINDS = ("F16", "BF16", "F32", "F64")  # that weights are stored as
 MOST_BYTES = 100_000  # of about.json or a card
@@ -173,7 +173,7 @@ class Folder:
     def model(self, device: str = "cpu") -> SequenceToSequence:
         """The model, ready to be used."""
         where, weights = usable_device(device), self.weights()
-        plan = self.plan().with_settings({"ends.vocabulary": len(self.tokeniser())})
+        plan = self.plan().with_settings({"vocabulary": len(self.tokeniser())})
         with _Budget(weights):
             model = plan.build()
         load_weights(model, weights)

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import torch
 
+from weft.data.batches import filled
+from weft.data.corpus import Corpus
+from weft.data.sentences import Piece, split_long, split_sentences
+from weft.data.tokeniser import Tokeniser
 from weft.decoding import Beam, Hypothesis, Search, best_first, search_all
 from weft.errors import WeftError
 from weft.evaluation.perplexity import token_loss
 from weft.folder import Folder
 from weft.models.sequence_to_sequence import START, SequenceToSequence
-from weft.text.batches import filled
-from weft.text.corpus import Corpus
-from weft.text.sentences import Piece, split_long, split_sentences
-from weft.text.tokeniser import Tokeniser
 from weft.viewing.alignment import Aligner, Seen, choose, known_or_usual, words, written_from
-from weft.viewing.attention import Attention, Recorder, check_head, heads_of
-from weft.viewing.heads import Head, Without
+from weft.viewing.attention_heads import Head, Without
+from weft.viewing.attention_maps import Attention, Recorder, check_head, heads_of
 from weft.viewing.search import SearchTree, search_tree
 
 AT_A_TIME = 1024  # texts that are sorted by length and translated together
@@ -37,7 +37,7 @@ class Translation:
     log_probs: tuple[float, ...]  # of each token
     finished: bool  # False: cut by the limit on its length
 
-    def plain(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         return {
             "text": self.text,
             "score": self.score,

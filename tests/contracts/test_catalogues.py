@@ -7,7 +7,7 @@ import pytest
 from tests.contracts.tiny import PLACES
 from weft.plans import catalogues
 from weft.plans.catalogue import Catalogue
-from weft.plans.check import AT_LEAST, POSITIVE, RATES
+from weft.plans.rules import AT_LEAST, POSITIVE, RATES
 
 EVERY = [
     pytest.param(catalogue, name, id=f"{catalogue.slot}-{name}") for catalogue in catalogues.ALL for name in catalogue

@@ -101,7 +101,7 @@ def test_a_mixer_declares_what_the_lectures_compare_it_by(name: str, use: str) -
     convolutions = dict.fromkeys(("convolution", "plain-convolution", "bottleneck"), convolution)
     table = {"lstm": recurrent, "gru": recurrent, **convolutions}
     mix = mixer(name, use)
-    assert (mix.says, mix.sequential_steps(7)) == table.get(name, ("t²·k", 1))
+    assert (mix.complexity, mix.sequential_steps(7)) == table.get(name, ("t²·k", 1))
 
 
 @pytest.mark.parametrize("pieces", [[1, 1, 1, 1, 1], [2, 1, 2]], ids=["one by one", "in pieces"])

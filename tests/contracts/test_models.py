@@ -6,8 +6,8 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from tests.contracts.tiny import every_model, filled, model_with, sentences, there_and_back, tiny_plan, without_gradient
-from weft.measuring.cost import declared
-from weft.measuring.turns import looks
+from weft.measuring.scaling import declared
+from weft.measuring.workloads import looks
 from weft.models.sequence_to_sequence import PAD, Batch
 from weft.parts.call import Memory, State
 

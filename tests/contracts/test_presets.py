@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from weft.plans import names, plan
-from weft.plans.check import check
 from weft.plans.part import Part
 from weft.plans.plan import Plan
 from weft.plans.presets import read_plan_file
+from weft.plans.rules import check
 
 every_preset = pytest.mark.parametrize("name", names())
 
@@ -82,7 +82,7 @@ def test_the_rates_of_table_3(name: str) -> None:
 def test_the_size_of_the_tiny_models(name: str) -> None:
     """The size that the score of record is told for, in every family."""
     assert parameters(plan(name)) / 1e6 == pytest.approx(2.6, rel=0.05)
-    assert plan(name).ends.vocabulary == 10_000
+    assert plan(name).vocabulary == 10_000
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_every_attention_of_a_row_has_its_heads(name: str, differences: dict[str
 def test_gnmt_is_residual_from_the_third_layer_on_and_reads_both_ways_in_the_first() -> None:
     chosen = plan("gnmt")
     for side in (chosen.encoder, chosen.decoder):
-        assert [part.name for part in side.join] == ["replace"] * 2 + ["add"] * 6
+        assert [part.name for part in side.join] == ["none"] * 2 + ["add"] * 6
     assert [part.options.get("direction", "both") for part in chosen.encoder.mixer] == ["both"] + ["forward"] * 7
 
 
@@ -122,7 +122,7 @@ def test_bytenets_dilations_double_from_1_to_16() -> None:
     [
         ("transformer-base", "encoder.layers", 6),
         ("transformer-base", "encoder.dropout", 0.1),
-        ("transformer-base", "ends.head.options", {"smoothing": 0.1}),
+        ("transformer-base", "head.options", {"smoothing": 0.1}),
         ("transformer-c-n2", "decoder.layers", 2),
         ("transformer-c-n4", "encoder.layers", 4),
         ("transformer-c-n8", "encoder.layers", 8),
@@ -132,9 +132,9 @@ def test_bytenets_dilations_double_from_1_to_16() -> None:
         ("transformer-c-ff4096", "encoder.feed_forward.options", {"hidden": 4096}),
         ("transformer-d-drop0", "decoder.dropout", 0.0),
         ("transformer-d-drop2", "encoder.dropout", 0.2),
-        ("transformer-d-smooth0", "ends.head.options", {}),
-        ("transformer-d-smooth2", "ends.head.options", {"smoothing": 0.2}),
-        ("transformer-e", "ends.position.name", "learned"),
+        ("transformer-d-smooth0", "head.options", {}),
+        ("transformer-d-smooth2", "head.options", {"smoothing": 0.2}),
+        ("transformer-e", "position.name", "learned"),
         ("transformer-big", "encoder.dropout", 0.3),
         ("seq2seq-rnn", "encoder.mixer.options", {"direction": "backward"}),
         ("gnmt", "encoder.layers", 8),

@@ -17,33 +17,33 @@ B, T, D, V = 3, 5, 16, 260  # 16: the default of 8 heads divides it
 
 TINY = {"width": D, "layers": 2, "dropout": 0.0, "vocabulary": V}
 
-LAYERS_ALONE = {"feed_forward": "none", "norm": "none", "join": "replace"}
+LAYERS_ALONE = {"feed_forward": "none", "norm": "none", "join": "none"}
 RECURRENT = {**LAYERS_ALONE, "mixer": "lstm", "cross": "additive"}
-GOING_ON = {**RECURRENT, "encoder.mixer": {"name": "lstm", "direction": "backward"}, "encoder.stack": "ending"}
+GOING_ON = {**RECURRENT, "encoder.mixer": {"name": "lstm", "direction": "backward"}, "encoder.stack": "final-states"}
 
 # Decoders that are more than a list of layers, with what they are made of.
 DECODERS: dict[str, dict[str, Any]] = {
     "plain": {},
-    "continuing": {**GOING_ON, "cross": "none"},
-    "attend-first": {**RECURRENT, "mixer": "gru", "layers": 1},
-    "attend-below": {**RECURRENT, "layers": 3},
+    "from-encoder-state": {**GOING_ON, "cross": "none"},
+    "bahdanau": {**RECURRENT, "mixer": "gru", "layers": 1},
+    "gnmt": {**RECURRENT, "layers": 3},
     "input-feeding": GOING_ON,
-    "attend-everywhere": {**LAYERS_ALONE, "mixer": "convolution", "join": "scaled-add", "cross": "dot"},
-    "stacked": {"mixer": "bottleneck", "cross": "none"},
+    "convs2s": {**LAYERS_ALONE, "mixer": "convolution", "join": "scaled-add", "cross": "dot"},
+    "bytenet": {"mixer": "bottleneck", "cross": "none"},
 }
 
 # Encoders, under decoders that take up what they hand on.
 ENCODERS: dict[str, dict[str, Any]] = {
     "plain": {"encoder.stack": "plain"},
-    "ending": {**GOING_ON, "decoder.stack": "input-feeding"},
-    "recalling": {"encoder.stack": "recalling", "cross": "dot"},
-    "unfolded": {**DECODERS["stacked"], "encoder.stack": "unfolded", "decoder.stack": "stacked"},
+    "final-states": {**GOING_ON, "decoder.stack": "input-feeding"},
+    "with-embeddings": {"encoder.stack": "with-embeddings", "cross": "dot"},
+    "stretched": {**DECODERS["bytenet"], "encoder.stack": "stretched", "decoder.stack": "bytenet"},
 }
 
 # For each slot, the settings that put a part into a whole model.
 PLACES: dict[str, Any] = {
     "mixer": lambda name: {"mixer": name},
-    "cross": lambda name: {"cross": name, **({"decoder.stack": "stacked"} if name == "none" else {})},
+    "cross": lambda name: {"cross": name, **({"decoder.stack": "bytenet"} if name == "none" else {})},
     "feed_forward": lambda name: {"feed_forward": name},
     "activation": lambda name: {"feed_forward": {"name": "mlp", "activation": name}},
     "norm": lambda name: {"norm": name},

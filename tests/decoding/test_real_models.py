@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from weft.data.batches import filled
 from weft.decoding import Beam, Greedy, Hypothesis, Sample, Search, search_all
 from weft.models.sequence_to_sequence import END, START, SequenceToSequence
 from weft.plans import plan
-from weft.text.batches import filled
 
 SMALL = {"width": 16, "layers": 2, "mixer.heads": 2, "cross.heads": 2, "feed_forward.hidden": 24, "vocabulary": 260}
 SOURCES = [[7, 8, 9, END], [5, END], [100, 7, 42, 17, 9, 11, END], [6, 6, 6, END]]

@@ -18,8 +18,8 @@ import weft
 from tests.checking.test_check import model_folder
 from tests.contracts.tiny import tiny_plan
 from weft.errors import install
-from weft.viewing.attention import Attention
-from weft.viewing.heads import Head
+from weft.viewing.attention_heads import Head
+from weft.viewing.attention_maps import Attention
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if os.environ.get("WEFT_REQUIRE_BROWSER") != "1":
@@ -619,10 +619,10 @@ def test_tokens_above_a_matrix_do_not_touch(browser: Browser, tmp_path: Path, co
 
 def test_the_page_of_costs_from_disk(browser: Browser, tmp_path: Path) -> None:
     """Numbers of a formula: attention crosses at 2 k, and at 64 wide that is at 128 tokens."""
-    from weft.measuring.cost import Cost, Declared, Growth, Measured, Token
     from weft.measuring.fit import Fit
     from weft.measuring.page import page as page_of
     from weft.measuring.report import tables
+    from weft.measuring.scaling import Cost, Declared, Growth, Measured, Token
 
     time, memory = Fit({"t·k²": 2e-9, "t²·k": 1e-9}, 0.0), Fit({"t·k": 48.0}, 0.0)
     points = [Measured(t, k, time.at(t, k), int(memory.at(t, k))) for k in (32, 64) for t in (16, 64, 256)]
@@ -631,7 +631,7 @@ def test_the_page_of_costs_from_disk(browser: Browser, tmp_path: Path) -> None:
     counted = {"layer": {"t·k²": 24.0, "t²·k": 12.0}, "step": {"t": 1e6, "t²": 1e3}}
     made = Cost("made-up", 64, 2, "attention", "t²·k", "Transformer", counted, said, growth, tokens)
     machine = {"processor": "any", "torch": "any", "threads": 2}
-    found = page_of({"machine": machine, "plans": [made.plain()]}, tables([made]))
+    found = page_of({"machine": machine, "plans": [made.to_dict()]}, tables([made]))
     (tmp_path / "cost.html").write_text(found, encoding="utf-8")
     for page in watched(browser, "file://"):
         page.goto(f"file://{tmp_path / 'cost.html'}")

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 import weft
+from weft.data.reading import read_pairs
 from weft.decoding import Beam
 from weft.evaluation.report import report
 from weft.folder import SHIPPED, shipped
-from weft.text.reading import read_pairs
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "tatoeba-deu-eng"
 

@@ -17,7 +17,7 @@ import sys
 from itertools import islice
 from pathlib import Path
 from weft.plans.presets import plan
-from weft.text.reading import read_pairs
+from weft.data.reading import read_pairs
 from weft.training.run import begin, trainer
 
 folder = Path(sys.argv[1])

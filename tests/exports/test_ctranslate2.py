@@ -8,6 +8,8 @@ import torch
 
 from tests.contracts.tiny import PLACES, every_model, stirred
 from tests.toys import PAIRS
+from weft.data.batches import filled
+from weft.data.tokeniser import SPECIAL_TOKENS, Tokeniser
 from weft.decoding import best_first, search_all
 from weft.decoding.hypothesis import length_limits
 from weft.errors import WeftError
@@ -15,8 +17,6 @@ from weft.models.sequence_to_sequence import END, Batch, SequenceToSequence
 from weft.plans import names, plan
 from weft.plans.part import Part
 from weft.plans.plan import Plan
-from weft.text.batches import filled
-from weft.text.tokeniser import SIGNS, Tokeniser
 
 VOCABULARY = 280
 SMALL = {"layers": 2, "dropout": 0.0, "vocabulary": VOCABULARY}
@@ -56,7 +56,7 @@ def ending(chosen: Plan, source: list[int]) -> SequenceToSequence:
     """Random weights, and an END that is the likeliest token nine times out of ten: translations are short."""
     model = stirred(chosen.build()).eval()
     assert isinstance(model, SequenceToSequence)
-    target = torch.randint(len(SIGNS), VOCABULARY, (1, 16))
+    target = torch.randint(len(SPECIAL_TOKENS), VOCABULARY, (1, 16))
     with torch.no_grad():
         logits = model.head.logits(model.decode(target, model.encode(filled([source]))))[0]
         model.head.bias[END] += (logits.amax(-1) - logits[:, END]).quantile(0.9)
@@ -80,7 +80,7 @@ def assert_equal(chosen: Plan, tokeniser: Tokeniser, folder: Path) -> None:
         assert any(END in other for other in theirs)
         for one, other, limit in zip(ours, theirs, limits):
             assert tuple(other) == one.ids or (beam > 1 and END not in other and len(other) == limit)  # cut: see README
-    foreign = torch.randint(len(SIGNS), VOCABULARY, (len(TEXTS), 9)).tolist()  # what no search would find
+    foreign = torch.randint(len(SPECIAL_TOKENS), VOCABULARY, (len(TEXTS), 9)).tolist()  # what no search would find
     for source, target, rated in zip(sources, foreign, engine.log_probs(TEXTS, foreign)):
         loss = model(Batch(filled([source]), filled([[*target, END]])))
         assert sum(rated) == pytest.approx(-float(loss.nll), abs=1e-4 * 10)

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from tests.fuzz.broken import lying, meddled, mutated, survived
 from tests.training.tiny import Told, tiny_run, tiny_trainer
 from weft.commands import run
+from weft.data.corpus import Corpus
 from weft.disk import SUMS, seal
 from weft.errors import Interrupted, WeftError
 from weft.folder import Folder
-from weft.text.corpus import Corpus
 
 FILES = ("plan.yaml", "tokeniser.json", "about.json", "model.safetensors")
 
@@ -171,7 +171,7 @@ def test_a_plan_that_claims_much_gets_no_memory(tmp_path: Path) -> None:
     "lie",
     [
         {"mixer": {"name": "convolution", "dilation": 20_000_000}},
-        {"encoder.stack": {"name": "unfolded", "factor": 1e8}},
+        {"encoder.stack": {"name": "stretched", "factor": 1e8}},
         {"longest": 10**9},
     ],
 )

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.fuzz.broken import mutated, survived
 from tests.training.tiny import tiny_plan
+from weft.data.reading import read_lines, read_pairs
 from weft.errors import WeftError
-from weft.text.reading import read_lines, read_pairs
 from weft.training.run import begin
 
 GOOD = {

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.fuzz.broken import meddled, mutated, survived
 from tests.toys import PAIRS
-from weft.text.bpe_dropout import BpeDropout
-from weft.text.tokeniser import Tokeniser
+from weft.data.bpe_dropout import BpeDropout
+from weft.data.tokeniser import Tokeniser
 
 TOKENISER = Tokeniser.train([text for pair in PAIRS[:50] for text in pair], 280)
 with tempfile.TemporaryDirectory() as folder:

@@ -93,7 +93,7 @@ def computed() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         return {
             "losses": {name: losses(name, Path(folder) / name) for name in PLANS},
-            "attention": model.attention(SENTENCE).plain(),
+            "attention": model.attention(SENTENCE).to_dict(),
             "translations": model.translate(TEXTS),
         }
 

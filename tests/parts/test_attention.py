@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from tests.parts.watchers import Looking, Silencing
-from weft.parts.attention import Attention, attention_weights, causal, clear_attention, full
+from weft.parts.attention import Attention, attention_weights, causal, full, reference_attention
 from weft.parts.call import Call, Memory, State
 
 QUERY = torch.tensor([[1.0, 1.0, 0.0]])
@@ -28,7 +28,7 @@ def test_weights_of_the_worked_example() -> None:
 
 
 def test_context_of_the_worked_example() -> None:
-    context = clear_attention(QUERY, KEYS, KEYS)
+    context = reference_attention(QUERY, KEYS, KEYS)
     w = float(WEIGHTS[0, 0])
     assert_close(context, torch.tensor([[6 * w, 2 * w, 1.0]]))
     assert_close(context, torch.tensor([[2.857, 0.952, 1.000]]), atol=1.5e-3, rtol=0)  # its digits are those of e = 10
@@ -37,7 +37,7 @@ def test_context_of_the_worked_example() -> None:
 def test_context_when_the_values_differ_from_the_keys() -> None:
     values = torch.tensor([[2.0, 0.0], [0.0, 1.0], [4.0, 10.0]])
     w = float(WEIGHTS[0, 0])
-    assert_close(clear_attention(QUERY, KEYS, values), torch.tensor([[6 * w, (1 - 2 * w) + 10 * w]]))
+    assert_close(reference_attention(QUERY, KEYS, values), torch.tensor([[6 * w, (1 - 2 * w) + 10 * w]]))
 
 
 @pytest.mark.parametrize("width", [4, 64, 512])
@@ -113,7 +113,7 @@ def by_hand(attention: Attention, x: Tensor, key_width: int, value_width: int, v
     queries, keys, values = (
         [F.linear(x, matrices[kind * h + i], biases[kind * h + i]) for i in range(h)] for kind in range(3)
     )
-    heads = [clear_attention(q, k, v, visible) for q, k, v in zip(queries, keys, values)]
+    heads = [reference_attention(q, k, v, visible) for q, k, v in zip(queries, keys, values)]
     return F.linear(torch.cat(heads, -1), attention.out.weight, attention.out.bias)
 
 
@@ -217,7 +217,7 @@ def test_clear_attention_is_the_fast_one(mask: str) -> None:
         "padding": torch.tensor([[True, True, True, False], [True, False, False, False]])[:, None, None],
     }[mask]
     inputs = [torch.randn(2, 3, 4, 5, dtype=torch.float64, requires_grad=True) for _ in range(3)]
-    clear, fast = clear_attention(*inputs, visible), F.scaled_dot_product_attention(*inputs, visible)
+    clear, fast = reference_attention(*inputs, visible), F.scaled_dot_product_attention(*inputs, visible)
     assert_close(clear, fast)
     seed = torch.randn_like(clear)
     assert_close(torch.autograd.grad(clear, inputs, seed), torch.autograd.grad(fast, inputs, seed))

@@ -1,8 +1,8 @@
 """The longest path between two tokens, counted by hand."""
 
 from weft.parts.attention import Attention
+from weft.parts.context_attention import ContextAttention, Dot
 from weft.parts.convolution import GatedConvolution
-from weft.parts.lookup import Dot, Lookup
 from weft.parts.mixer import path_across, path_length
 from weft.parts.recurrent import GRU, Forward
 
@@ -38,7 +38,7 @@ def test_layers_of_several_kinds_add_up() -> None:
 def test_a_decoder_that_looks_is_one_step_from_all_of_the_source() -> None:
     """Else the way leads through both recurrences: the last word that is read, and the last that is written."""
     recurrence = [Forward(GRU(4, 4))]
-    assert path_across(recurrence, [Lookup(Dot())], recurrence, 1024) == 1
+    assert path_across(recurrence, [ContextAttention(Dot())], recurrence, 1024) == 1
     assert path_across(recurrence, [], recurrence, 1024) == 2048
     assert path_across(recurrence, [], [], 1024) == 1024  # a column for each position is where the way ends
     assert path_across([GatedConvolution(4, 1, 1, is_causal=False)], [], recurrence, 1024) is None

@@ -1,4 +1,4 @@
-"""From a plan to a model: what is shared, what is dealt, what is closed."""
+"""From a plan to a model: what is shared, what is given to which layer, what is closed."""
 
 import pytest
 import torch
@@ -7,7 +7,7 @@ from torch import nn
 from tests.parts.watchers import Looking
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.parts.dropout import Dropout
-from weft.parts.feed_forward import Product
+from weft.parts.feed_forward import FeedForward
 from weft.parts.positions import ConcatenatedSinusoid, Learned, NoPosition
 from weft.plans.plan import Plan
 from weft.plans.presets import plan
@@ -146,7 +146,7 @@ def test_gated_units_by_name() -> None:
 
 def test_the_activation_of_the_mlp() -> None:
     feed = built(**{"feed_forward.activation": "gelu"}).encoder.layers[0].feed.body
-    assert isinstance(feed, Product)
+    assert isinstance(feed, FeedForward)
     assert isinstance(feed.activations[0], nn.GELU)
 
 

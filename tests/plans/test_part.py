@@ -35,11 +35,11 @@ def test_what_is_no_part(given: object) -> None:
 
 @pytest.mark.parametrize("part", [Part("swiglu"), Part("attention", {"heads": 4, "dropout": 0.1})])
 def test_there_and_back(part: Part) -> None:
-    assert Part.read(part.plain(), "mixer") == part
+    assert Part.read(part.to_dict(), "mixer") == part
 
 
 def test_a_part_without_options_is_its_name() -> None:
-    assert Part("swiglu").plain() == "swiglu"
+    assert Part("swiglu").to_dict() == "swiglu"
 
 
 def test_an_option_more() -> None:

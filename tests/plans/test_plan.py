@@ -49,9 +49,9 @@ def test_a_setting_of_one_side() -> None:
     assert (plan.encoder.feed_forward, plan.decoder.feed_forward) == (Part("mlp"), Part("swiglu"))
 
 
-@pytest.mark.parametrize("key", ["vocabulary", "ends.vocabulary"])
+@pytest.mark.parametrize("key", ["vocabulary", "vocabulary"])
 def test_a_bare_name_finds_its_section(key: str) -> None:
-    assert PLAN.with_settings({key: 500}).ends.vocabulary == 500
+    assert PLAN.with_settings({key: 500}).vocabulary == 500
 
 
 def test_dashes_are_as_good_as_underscores() -> None:
@@ -76,7 +76,7 @@ def test_an_option_leaves_the_others() -> None:
 
 
 def test_a_part_in_place_of_a_part_takes_its_options_away() -> None:
-    assert PLAN.with_settings(["head=tied"]).ends.head == Part("tied")
+    assert PLAN.with_settings(["head=tied"]).head == Part("tied")
 
 
 def test_an_option_of_the_init_and_of_the_schedule() -> None:
@@ -169,9 +169,7 @@ def test_a_slot_that_a_side_does_not_have() -> None:
 
 
 def test_a_whole_section() -> None:
-    assert refusal(["ends=3"]) == (
-        "ends is a section; set one of ends.vocabulary, ends.embedding, ends.position, ends.head, ends.sharing."
-    )
+    assert refusal(["ends=3"]) == ("ends is a section; set one of vocabulary, embedding, position, head, sharing.")
 
 
 @pytest.mark.parametrize(
@@ -232,18 +230,18 @@ def test_there_and_back() -> None:
     plan = PLAN.with_settings(
         {"name": "mine", "about": "für √d", "encoder.norm": ["layer", "rms"], "mixer.heads": 4, "rate": 1e-9}
     )
-    assert Plan.from_plain(plan.plain(), "here") == plan
+    assert Plan.from_dict(plan.to_dict(), "here") == plan
 
 
 def test_a_plan_in_plain_data() -> None:
-    plain = PLAN.with_settings(["encoder.norm=[layer, rms]", "mixer.heads=4"]).plain()
+    plain = PLAN.with_settings(["encoder.norm=[layer, rms]", "mixer.heads=4"]).to_dict()
     assert plain["encoder"]["norm"] == ["layer", "rms"]
     assert plain["decoder"]["mixer"] == {"name": "attention", "heads": 4}
     assert plain["decoder"]["cross"] == "attention"
 
 
 def test_what_is_not_said_has_its_default() -> None:
-    plan = Plan.from_plain({"encoder": {"layers": 2}, "width": 8}, "here")
+    plan = Plan.from_dict({"encoder": {"layers": 2}, "width": 8}, "here")
     assert plan == PLAN.with_settings(["encoder.layers=2", "width=8"])
 
 
@@ -255,7 +253,7 @@ def test_written_plans_are_for_people(tmp_path: Path) -> None:
 
 def test_everything_wrong_with_plain_data_in_one_report() -> None:
     with pytest.raises(WeftError) as error:
-        Plan.from_plain({"encoder": {"layrs": 2, "dropout": "some"}, "wdth": 8, "ends": 3, 4: 5}, "plan.yaml")
+        Plan.from_dict({"encoder": {"layrs": 2, "dropout": "some"}, "wdth": 8, "ends": 3, 4: 5}, "plan.yaml")
     first, *lines = str(error.value).splitlines()
     assert first == "plan.yaml:"
     assert [line.split(".")[0] for line in lines] == [
@@ -270,7 +268,7 @@ def test_everything_wrong_with_plain_data_in_one_report() -> None:
 @pytest.mark.parametrize(("data", "kind"), [([1, 2], "list"), (None, "NoneType"), ("base", "str")])
 def test_plain_data_that_is_no_plan(data: object, kind: str) -> None:
     with pytest.raises(WeftError, match=f"^plan.yaml: a plan is a mapping of sections, not {kind}.$"):
-        Plan.from_plain(data, "plan.yaml")
+        Plan.from_dict(data, "plan.yaml")
 
 
 def test_settings_and_parts_that_do_not_exist_are_in_one_report() -> None:

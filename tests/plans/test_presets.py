@@ -7,10 +7,10 @@ import pytest
 from weft.errors import WeftError
 from weft.plans import names, plan
 from weft.plans.catalogues import ENCODERS
-from weft.plans.check import parts_of
 from weft.plans.part import Part
 from weft.plans.plan import Plan
 from weft.plans.presets import read_plan_file
+from weft.plans.rules import parts_of
 
 
 def written(folder: Path, text: str, name: str = "mine.yaml") -> str:
@@ -137,18 +137,18 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "mixer", "cross", "stacks", "others"),
     [
-        ("seq2seq-rnn", "lstm", "none", ("ending", "continuing"), {}),
-        ("bahdanau", "gru", "additive", ("plain", "attend-first"), {"join": "replace"}),
-        ("luong", "lstm", "general", ("ending", "input-feeding"), {}),
-        ("gnmt", "lstm", "additive", ("plain", "attend-below"), {}),
+        ("seq2seq-rnn", "lstm", "none", ("final-states", "from-encoder-state"), {}),
+        ("bahdanau", "gru", "additive", ("plain", "bahdanau"), {"join": "none"}),
+        ("luong", "lstm", "general", ("final-states", "input-feeding"), {}),
+        ("gnmt", "lstm", "additive", ("plain", "gnmt"), {}),
         (
             "convs2s",
             "convolution",
             "dot",
-            ("recalling", "attend-everywhere"),
+            ("with-embeddings", "convs2s"),
             {"join": "scaled-add", "embedding": "plain", "position": "learned", "init": "gated"},
         ),
-        ("bytenet", "bottleneck", "none", ("unfolded", "stacked"), {"join": "add", "norm": "layer", "wiring": "pre"}),
+        ("bytenet", "bottleneck", "none", ("stretched", "bytenet"), {"join": "add", "norm": "layer", "wiring": "pre"}),
     ],
 )
 def test_a_family_has_the_parts_of_its_paper(

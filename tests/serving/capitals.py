@@ -1,7 +1,7 @@
 """A translation that can be checked by eye: every word is put into capitals, and sometimes moved."""
 
+from weft.data.sentences import split_sentences
 from weft.serving.documents import Html, Sentence
-from weft.text.sentences import split_sentences
 from weft.translator import Translation
 
 

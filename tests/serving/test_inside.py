@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from weft.serving.app import STATIC
 from weft.translator import Translator
-from weft.viewing.heads import KINDS, Head
+from weft.viewing.attention_heads import KINDS, Head
 from weft.viewing.page import DRAWING
 
 TEXT = "red cat"

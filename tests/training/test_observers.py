@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from tests.training.tiny import Told
-from weft.training.observers import Bar, Curves, Explosions, MetricsFile, Sparse, TensorBoard
+from weft.training.observers import Bar, Curves, EveryNSteps, GradientSpikes, MetricsFile, TensorBoard
 
 STEP = {"objective": 2.0, "loss": 1.23456789, "tokens": 1234567, "rate": 1.5e-7, "gradient": 0.5}
 SCORES = {"loss": 1.5, "perplexity": 4.5, "bleu": 12.0}
@@ -32,7 +32,7 @@ def test_metrics_keep_six_digits(tmp_path: Path) -> None:
 def test_a_gradient_that_explodes_is_told_once_in_a_while() -> None:
     """Ten times the median of the last hundred; not in the first twenty steps, when nothing is usual yet."""
     told: list[str] = []
-    explosions = Explosions(told.append)
+    explosions = GradientSpikes(told.append)
     for step in range(1, 301):
         norm = {5: 99.0, 30: 20.1, 40: 50.0, 45: 19.9, 250: 50.0}.get(step, 2.0)
         explosions.step(step, {**STEP, "gradient": norm})
@@ -44,7 +44,7 @@ def test_a_gradient_that_explodes_is_told_once_in_a_while() -> None:
 
 def test_the_first_step_every_tenth_and_the_last_before_a_validation_are_kept() -> None:
     told = Told()
-    sparse = Sparse(told)
+    sparse = EveryNSteps(told)
     for step in range(1, 31):
         sparse.step(step, STEP)
         if step in (14, 20):

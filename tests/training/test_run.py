@@ -11,10 +11,10 @@ import torch
 
 from tests.training.test_workers import alone
 from tests.training.tiny import Told, reversed_letters, tiny_plan, tiny_run, tiny_trainer
+from weft.data.corpus import Corpus
 from weft.errors import WeftError
 from weft.folder import Folder, read_weights
 from weft.plans.plan import Plan
-from weft.text.corpus import Corpus
 from weft.training.run import begin, trainer
 
 PAIRS = reversed_letters(60)
@@ -154,7 +154,7 @@ def test_starting_from_a_model_takes_its_subwords_and_languages(tmp_path: Path) 
     tuned = begin(tiny_plan(vocabulary=300), other, other, tmp_path / "tuned", start_from=base)
     assert tuned.tokeniser().pieces.to_str() == base.tokeniser().pieces.to_str()
     assert tuned.languages() == ("xx", "yy")
-    assert tuned.plan().ends.vocabulary == 264
+    assert tuned.plan().vocabulary == 264
     lent = read_weights(base.weights())
     assert all(torch.equal(lent[name], value) for name, value in trainer(tuned).model.named_parameters())
 

@@ -7,11 +7,11 @@ import torch
 from torch.nn import functional as F
 
 from tests.training.tiny import reversed_letters, tiny_plan
+from weft.data.batches import filled
+from weft.data.tokeniser import Tokeniser
 from weft.decoding import Beam, Greedy
 from weft.evaluation.scores import bleu
 from weft.models.sequence_to_sequence import START
-from weft.text.batches import filled
-from weft.text.tokeniser import Tokeniser
 from weft.training.validation import Validation
 
 TEXTS = reversed_letters(10)

@@ -7,8 +7,8 @@ from tests.contracts.tiny import every_model, tiny_plan
 from tests.models.tiny import tiny
 from weft.models.sequence_to_sequence import START, SequenceToSequence
 from weft.parts.positions import sinusoids
-from weft.plans.cost import outline
 from weft.plans.presets import names, plan
+from weft.plans.size import outline
 from weft.viewing.anatomy import Block, Side, diagram, masks, position_vectors
 
 ENDED = ["and the state that each layer ended in"]
@@ -120,7 +120,7 @@ def test_what_runs_past_a_block() -> None:
 
     assert pasts(tiny()) == [True, False] * 6, "a norm stands after what it joins"
     assert pasts(tiny(wiring="pre")) == [True] * 6 + [False], "or before, in the same stretch; one more closes"
-    assert not any(pasts(tiny(join="replace")))
+    assert not any(pasts(tiny(join="none")))
 
 
 def test_positions_are_what_the_part_adds() -> None:

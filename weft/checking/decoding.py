@@ -9,18 +9,18 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from weft.checking.subject import Finding, Subject
+from weft.checking.model_under_test import Finding, ModelUnderTest
+from weft.data.batches import filled
 from weft.decoding import Beam, Greedy, Hypothesis
 from weft.exports.agreement import worst
 from weft.models.sequence_to_sequence import PAD, START, SequenceToSequence
-from weft.text.batches import filled
-from weft.viewing.attention import Recorder
+from weft.viewing.attention_maps import Recorder
 
 ROUNDING = 1e-4  # of a log-probability: sums in another order
 MORE = 3  # places of padding
 
 
-def cached(subject: Subject) -> Finding:
+def cached(subject: ModelUnderTest) -> Finding:
     """Step by step, with remembered keys and values = all at once, with nothing remembered."""
     gaps = []
     for source, one in zip(subject.sources, subject.alone):
@@ -31,14 +31,14 @@ def cached(subject: Subject) -> Finding:
     return _log_probability(gaps)
 
 
-def batched(subject: Subject) -> Finding:
+def batched(subject: ModelUnderTest) -> Finding:
     """All sentences in one batch = each alone."""
     together = Greedy()([subject.model], filled(subject.sources).to(subject.device))
     return _compared(subject, subject.alone, [found[0] for found in together])
 
 
 @torch.inference_mode()
-def padded(subject: Subject) -> Finding:
+def padded(subject: ModelUnderTest) -> Finding:
     """Sentences filled up with padding = as they are."""
     gaps = []
     room = (subject.model.limits[0] or 10**9) - max(map(len, subject.sources))
@@ -49,13 +49,13 @@ def padded(subject: Subject) -> Finding:
     return _log_probability(gaps)
 
 
-def beam_of_one(subject: Subject) -> Finding:
+def beam_of_one(subject: ModelUnderTest) -> Finding:
     """Beam search of width 1 = greedy search."""
     beams = [Beam(1)([subject.model], filled([row]).to(subject.device))[0][0] for row in subject.sources]
     return _compared(subject, subject.alone, beams)
 
 
-def watched(subject: Subject) -> Finding:
+def watched(subject: ModelUnderTest) -> Finding:
     """With someone who looks at the attention = with nobody."""
     seen = [Greedy()([subject.model], filled([row]).to(subject.device), Recorder())[0][0] for row in subject.sources]
     return _compared(subject, subject.alone, seen)
@@ -74,7 +74,7 @@ def _taken(log_probs: Tensor, ids: Sequence[int]) -> Tensor:
     return log_probs.gather(1, torch.tensor(ids, device=log_probs.device)[:, None])[:, 0]
 
 
-def _compared(subject: Subject, ours: Sequence[Hypothesis], theirs: Sequence[Hypothesis]) -> Finding:
+def _compared(subject: ModelUnderTest, ours: Sequence[Hypothesis], theirs: Sequence[Hypothesis]) -> Finding:
     gaps = []
     for source, one, other in zip(subject.sources, ours, theirs, strict=True):
         for at, (mine, its) in enumerate(zip(one.ids, other.ids)):

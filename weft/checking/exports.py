@@ -4,13 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from weft.checking.subject import Finding, Subject
+from weft.checking.model_under_test import Finding, ModelUnderTest
 from weft.errors import WeftError
 from weft.exports.export import ROUNDING, trial
 
 
-def exported(to: str) -> Callable[[Subject], Finding | str]:
-    def agrees(subject: Subject) -> Finding | str:
+def exported(to: str) -> Callable[[ModelUnderTest], Finding | str]:
+    def agrees(subject: ModelUnderTest) -> Finding | str:
         try:
             with TemporaryDirectory() as room:
                 return Finding(trial(subject.folder, to, Path(room, "export")).gap, ROUNDING, "log-probability")

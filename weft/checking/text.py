@@ -1,6 +1,6 @@
 """Any text survives the subwords."""
 
-from weft.checking.subject import Finding, Subject
+from weft.checking.model_under_test import Finding, ModelUnderTest
 
 HARD = (
     "",
@@ -19,7 +19,7 @@ HARD = (
 )
 
 
-def round_trip(subject: Subject) -> Finding:
+def round_trip(subject: ModelUnderTest) -> Finding:
     """A text as ids and back = the text."""
     lost = [text for text in HARD if subject.tokeniser.decode(subject.tokeniser.encode(text)) != text]
     return Finding(len(lost), 0, f"of {len(HARD)} texts")

@@ -9,21 +9,21 @@ from tempfile import TemporaryDirectory
 import torch
 from torch import Tensor
 
-from weft.checking.subject import Finding, Subject
+from weft.checking.model_under_test import Finding, ModelUnderTest
 from weft.checking.weights import other_bits
+from weft.data.batches import Batches
+from weft.data.corpus import Corpus
 from weft.errors import Interrupted
 from weft.folder import Folder, read_weights
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.plans.part import Part
-from weft.text.batches import Batches
-from weft.text.corpus import Corpus
 from weft.training import checkpoint
 from weft.training.loop import Trainer
 
 STEPS, STOP = 2, 1
 
 
-def resumed(subject: Subject) -> Finding | str:
+def resumed(subject: ModelUnderTest) -> Finding | str:
     """Stopped after a step and resumed = never stopped, bit for bit, on the CPU."""
     with TemporaryDirectory() as room, torch.random.fork_rng(devices=[]):
         longest = min(subject.model.limits[0] or 10**9, subject.folder.plan().training.longest)
@@ -50,7 +50,7 @@ def _pairs() -> list[tuple[str, str]]:
     return [(" ".join(draw.choices(words, k=n)), " ".join(draw.choices(words, k=n))) for n in [1, 1, 2, 3, 4, 6] * 4]
 
 
-def _trainer(subject: Subject, corpus: Corpus, longest: int, out: Path) -> Trainer:
+def _trainer(subject: ModelUnderTest, corpus: Corpus, longest: int, out: Path) -> Trainer:
     out.mkdir(exist_ok=True)
     options = replace(
         subject.folder.plan().training,

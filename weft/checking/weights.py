@@ -6,18 +6,18 @@ from tempfile import TemporaryDirectory
 import torch
 from torch import Tensor, nn
 
-from weft.checking.subject import Finding, Subject
+from weft.checking.model_under_test import Finding, ModelUnderTest
+from weft.data.batches import filled
 from weft.exports.agreement import worst
 from weft.folder import load_weights, parameters, save_weights
 from weft.models.sequence_to_sequence import START
-from weft.parts.attention import Attention, clear_attention
+from weft.parts.attention import Attention, reference_attention
 from weft.parts.call import Call
-from weft.text.batches import filled
 
 ROUNDING = 1e-4  # of the largest output of an attention
 
 
-def stored(subject: Subject) -> Finding:
+def stored(subject: ModelUnderTest) -> Finding:
     """Saved and loaded = the original, bit for bit."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "model.safetensors")
@@ -45,12 +45,12 @@ def _unequal(one: Tensor, other: Tensor) -> int:
 
 
 @torch.inference_mode()
-def fast_attention(subject: Subject) -> Finding | str:
+def fast_attention(subject: ModelUnderTest) -> Finding | str:
     """Every attention of the model = softmax(Q Kᵀ / √d_k) V, written out."""
     gaps: list[float] = []
 
     def compare(attention: Attention, given: tuple[Tensor, Call], output: Tensor) -> None:
-        clear = attention.out(clear_attention(*attention.looks(*given)).transpose(1, 2).flatten(2))  # (B, T, D)
+        clear = attention.out(reference_attention(*attention.looks(*given)).transpose(1, 2).flatten(2))  # (B, T, D)
         gap = (output - clear).abs().max()
         gaps.append(float(gap / clear.abs().max()) if gap else 0.0)  # zeros are equal too, and 0 / 0 is no number
 

@@ -9,7 +9,7 @@ import typer
 from weft.commands.options import Device, Json
 
 if TYPE_CHECKING:
-    from weft.checking.subject import Finding
+    from weft.checking.model_under_test import Finding
 
 
 def check(
@@ -23,7 +23,7 @@ def check(
 
     weft check en-de
     """
-    from weft.checking.check import check as findings
+    from weft.checking.checks import check as findings
     from weft.folder import Folder
 
     rows, failed = [], 0

@@ -31,9 +31,9 @@ def cost(
     from weft.disk import check_writable
     from weft.errors import WeftError, install
     from weft.folder import find_plan
-    from weft.measuring.cost import LENGTHS, WIDTHS, Grid, machine
-    from weft.measuring.cost import cost as measure
     from weft.measuring.report import lines, tables
+    from weft.measuring.scaling import LENGTHS, WIDTHS, Grid, machine
+    from weft.measuring.scaling import cost as measure
 
     if png and not find_spec("matplotlib"):
         raise WeftError(f"pictures need matplotlib: {install('view')}.")
@@ -47,7 +47,7 @@ def cost(
     for plan in found:
         grid.check(plan)
     costs = [measure(plan, grid, _tell) for plan in found]
-    told = {"machine": machine(), "plans": [one.plain() for one in costs]}
+    told = {"machine": machine(), "plans": [one.to_dict() for one in costs]}
     if png:
         from weft.measuring.picture import draw
 

@@ -30,9 +30,9 @@ def evaluate(
 
     weft evaluate run --source test.en --reference test.de --lowercase --tokenize none
     """
+    from weft.data.reading import read_pairs
     from weft.decoding import best_first
     from weft.evaluation.report import report
-    from weft.text.reading import read_pairs
     from weft.translator import load
 
     if output is not None:
@@ -47,7 +47,7 @@ def evaluate(
     if output is not None:
         output.write_text("".join(f"{one_line(line)}\n" for line in found.translations), encoding="utf-8", newline="\n")
     if as_json:
-        print(json.dumps(found.plain()))
+        print(json.dumps(found.to_dict()))
         return
     print(f"BLEU        {found.bleu.score:6.2f}   {found.bleu.signature}")
     print(f"chrF        {found.chrf.score:6.2f}   {found.chrf.signature}")

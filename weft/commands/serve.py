@@ -46,10 +46,10 @@ def serve(
 
     import uvicorn
 
+    from weft.data.reading import named_languages
     from weft.serving.app import create_app
     from weft.serving.connection import patient
     from weft.serving.service import Settings
-    from weft.text.reading import named_languages
     from weft.translator import load
 
     settings = Settings(

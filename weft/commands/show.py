@@ -43,8 +43,8 @@ def show(
 
 def _plans() -> None:
     from weft.folder import Folder, shipped
-    from weft.plans.cost import outline
     from weft.plans.presets import names, plan
+    from weft.plans.size import outline
 
     print("plans (weft train PLAN …)")
     for name in names():
@@ -76,12 +76,12 @@ def _parts(wanted: str | None) -> None:
 
 def _one(name: str, settings: list[str]) -> None:
     from weft.folder import Folder, find_plan, is_plan
-    from weft.plans.cost import outline, parameters_by_part, step_cost
     from weft.plans.notation import write_yaml
-    from weft.plans.whole import whole
+    from weft.plans.resolved import whole
+    from weft.plans.size import outline, parameters_by_part, step_cost
 
     found = find_plan(name, also=LISTS).with_settings(settings)
-    print(write_yaml(whole(found).plain()))
+    print(write_yaml(whole(found).to_dict()))
     counts = parameters_by_part(outline(found))
     total = sum(counts.values())
     print(f"parameters: {total:,}")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from weft.data.corpus import Corpus
+    from weft.data.languages import Languages
+    from weft.data.reading import Pairs
     from weft.errors import WeftError
-    from weft.text.corpus import Corpus
-    from weft.text.languages import Languages
-    from weft.text.reading import Pairs
 
 
 def train(
@@ -47,13 +47,13 @@ def train(
     """
     from rich.console import Console
 
+    from weft.data.corpus import Corpus
     from weft.errors import WeftError
     from weft.folder import Folder, find_plan, usable_device
-    from weft.text.corpus import Corpus
     from weft.training.loop import Observer
-    from weft.training.observers import Bar, Explosions, readable
+    from weft.training.observers import Bar, GradientSpikes, readable
+    from weft.training.parallel import ReplicatedModel, ShardedModel
     from weft.training.run import begin, check_beginning, resumed, trainer
-    from weft.training.united import Replicated, Sharded
     from weft.training.workers import hire, join
     from weft.translator import note_aligner
 
@@ -62,7 +62,7 @@ def train(
     usable_device(device)  # before hours of reading
     words, given = plan or [], [*(train or []), *(valid or [])]
     chosen = find_plan(_only(words, given)).with_settings(settings or []) if words or not resume else None
-    with hire(workers), join(device, Sharded if shard else Replicated) as team:
+    with hire(workers), join(device, ShardedModel if shard else ReplicatedModel) as team:
         if shard and team.size == 1:
             raise WeftError("--shard shares a model out among workers: it needs --workers 2 or more, or torchrun.")
         console = Console(stderr=True, highlight=False, soft_wrap=True, quiet=not team.is_first)
@@ -92,7 +92,7 @@ def train(
         team.wait()
         folder = Folder.find(out)
         steps = folder.plan().training.steps
-        listeners: list[Observer] = [Bar(steps, console), Explosions(console.print)] if team.is_first else []
+        listeners: list[Observer] = [Bar(steps, console), GradientSpikes(console.print)] if team.is_first else []
         job = trainer(folder, listeners, device, team)
         if resume:
             for sentence in job.resume():
@@ -132,8 +132,8 @@ def _read(
 
     Where something is wrong with the one, the other is looked at too: what is wrong is told in one report.
     """
+    from weft.data.reading import has_tables, read_pairs
     from weft.errors import WeftError
-    from weft.text.reading import has_tables, read_pairs
 
     def read(files: list[Path], languages: "str | Languages | None") -> "Pairs":
         has_no_columns = has_tables([*train, *valid]) and not has_tables(files)  # but the others have

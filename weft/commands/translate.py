@@ -43,11 +43,11 @@ def translate(
 
     --json prints an object a line, with the scores and the log-probability of every token.
     """
-    from weft.crew import Crew
+    from weft.crew import TranslatorPool
+    from weft.data.portions import portions
+    from weft.data.reading import read_lines
     from weft.decoding import Sample, best_first
     from weft.errors import WeftError
-    from weft.text.portions import portions
-    from weft.text.reading import read_lines
     from weft.translator import AT_A_TIME, load
 
     if too_long not in ("split", "error"):
@@ -61,12 +61,12 @@ def translate(
     if file is not None:
         deque(read_lines(file), maxlen=0)  # what is wrong with a file is said before anything is written
     done = 0
-    with nullcontext(load(model, device)) if workers == 1 else Crew(model, workers, device) as translator:
+    with nullcontext(load(model, device)) if workers == 1 else TranslatorPool(model, workers, device) as translator:
         for lines in portions(read_lines(sys.stdin.buffer if file is None else file), AT_A_TIME * workers):
             answers = translator.search(lines, search, split=split, too_long=too_long, first=done + 1)
             for line, found in zip(lines, answers):
                 if as_json:
-                    row = {"source": line, "translations": [one.plain() for one in found[:nbest]]}
+                    row = {"source": line, "translations": [one.to_dict() for one in found[:nbest]]}
                     print(json.dumps(row, ensure_ascii=False), flush=True)
                 else:
                     print("\t".join(one_line(one.text) for one in found[:nbest]), flush=True)

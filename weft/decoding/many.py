@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from weft.data.batches import compose, filled
 from weft.decoding.hypothesis import Hypothesis, Search
 from weft.models.sequence_to_sequence import SequenceToSequence
-from weft.text.batches import compose, filled
 
 # Places in a batch: more of them leave the cache, fewer make too little of each look at the weights.
 CELLS = 4096

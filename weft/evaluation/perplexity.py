@@ -8,8 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from weft.data.batches import Pair, collate, compose
 from weft.models.sequence_to_sequence import Batch, SequenceToSequence
-from weft.text.batches import Pair, collate, compose
 
 CELLS = 8192  # places in a batch, padding included
 ROWS = 256  # tokens whose whole distributions are in memory at a time

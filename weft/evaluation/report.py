@@ -29,7 +29,7 @@ class Report:
     seconds: float  # of translating
     translations: list[str]
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "bleu": vars(self.bleu),
             "chrf": vars(self.chrf),

@@ -10,10 +10,10 @@ from typing import Protocol
 
 import torch
 
+from weft.data.batches import filled
 from weft.decoding import best_first, search_all
 from weft.decoding.hypothesis import Hypothesis, length_limits
 from weft.models.sequence_to_sequence import END
-from weft.text.batches import filled
 from weft.translator import Translator
 
 BEAMS = (1, 5)

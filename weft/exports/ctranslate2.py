@@ -8,11 +8,11 @@ from pathlib import Path
 import ctranslate2
 from tokenizers import Tokenizer
 
+from weft.data.tokeniser import Tokeniser
 from weft.exports.ctranslate2_spec import longest_output, refuse_inexpressible, specification
 from weft.exports.subwords import write_tokenizer
 from weft.models.sequence_to_sequence import END, SequenceToSequence
 from weft.plans.plan import Plan
-from weft.text.tokeniser import Tokeniser
 
 __all__ = ["QUANTISATIONS", "Engine", "refuse_inexpressible", "write"]
 

@@ -15,18 +15,18 @@ from ctranslate2.specs import common_spec, transformer_spec
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from weft.data.tokeniser import SPECIAL_TOKENS, Tokeniser
 from weft.errors import WeftError
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.parts.attention import Attention
-from weft.parts.ends import Entrance
-from weft.parts.feed_forward import Product
-from weft.parts.layers import Within
+from weft.parts.feed_forward import FeedForward
+from weft.parts.frontend import Frontend
+from weft.parts.layers import Sublayer
 from weft.plans.catalogue import Catalogue
-from weft.plans.check import every_part
-from weft.plans.cost import outline
 from weft.plans.part import Part
 from weft.plans.plan import Plan
-from weft.text.tokeniser import SIGNS, Tokeniser
+from weft.plans.rules import every_part
+from weft.plans.size import outline
 
 # For each slot the parts that CTranslate2 has, and of each the options that are carried over or end with training.
 EXPRESSIBLE: dict[str, dict[str, set[str]]] = {
@@ -80,7 +80,7 @@ def specification(plan: Plan, model: SequenceToSequence, tokeniser: Tokeniser) -
     pieces = [str(tokeniser.pieces.id_to_token(i)) for i in range(len(tokeniser))]
     spec.register_source_vocabulary(pieces)
     spec.register_target_vocabulary(pieces)
-    _, start, end, unused = SIGNS
+    _, start, end, unused = SPECIAL_TOKENS
     spec.config.bos_token, spec.config.decoder_start_token, spec.config.eos_token = start, start, end
     spec.config.unk_token = unused  # one is wanted, and nothing is ever unknown
     spec.config.add_source_eos = True
@@ -121,7 +121,7 @@ def _mixtures(model: SequenceToSequence) -> Iterator[str]:
         if len(heads) > 1:
             slots = "mixer" if side == "encoder" else "mixer and decoder.cross"
             yield f"{side}.{slots} have {_listed(heads)} heads, and in CTranslate2 all of a stack have equally many."
-        gates = sorted({type(m.activations[0]).__name__ for m in stack.modules() if isinstance(m, Product)})
+        gates = sorted({type(m.activations[0]).__name__ for m in stack.modules() if isinstance(m, FeedForward)})
         if len(gates) > 1:
             yield f"{side}.feed_forward has {_listed(gates)}, and in CTranslate2 a stack has one activation."
     epsilons = sorted({norm.eps for norm in _norms(model)})
@@ -147,7 +147,7 @@ def _switches(stack: Any) -> dict[str, Any]:
     }
 
 
-def _fill_entrance(spec: Any, embeddings: Any, entrance: Entrance, rows: int) -> None:
+def _fill_entrance(spec: Any, embeddings: Any, entrance: Frontend, rows: int) -> None:
     features, embedding = entrance.position.features, entrance.embedding
     assert isinstance(embedding, nn.Embedding)
     embeddings.weight = F.pad(embedding.weight, (0, features))  # where positions are concatenated: room for them
@@ -166,7 +166,7 @@ def _fill_stack(spec: Any, stack: Any) -> None:
         spec.layer_norm = _norm(stack.closing)
 
 
-def _fill_attention(spec: Any, sublayer: Within) -> None:
+def _fill_attention(spec: Any, sublayer: Sublayer) -> None:
     attention = sublayer.body
     assert isinstance(attention, Attention)
     H, width = attention.heads, max(attention.widths) // attention.heads
@@ -191,9 +191,9 @@ def _widened(rows: Tensor, heads: int, width: int) -> Tensor:
     return wide.flatten(0, 1)
 
 
-def _fill_feed_forward(layer: Any, sublayer: Within) -> None:
+def _fill_feed_forward(layer: Any, sublayer: Sublayer) -> None:
     product = sublayer.body
-    assert isinstance(product, Product)
+    assert isinstance(product, FeedForward)
     spec = layer.ffn = transformer_spec.FeedForwardSpec(glu=len(product.activations) == 2)
     inputs = [spec.linear_0] if len(product.activations) == 1 else [spec.linear_0, spec.linear_0_noact]
     parts = zip(product.project.weight.chunk(len(inputs)), product.project.bias.chunk(len(inputs)))

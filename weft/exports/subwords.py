@@ -9,12 +9,12 @@ from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, decoders, normalizers
 
-from weft.text.tokeniser import SIGNS, Tokeniser
+from weft.data.tokeniser import SPECIAL_TOKENS, Tokeniser
 
 
 def write_tokenizer(tokeniser: Tokeniser, file: Path) -> None:
     pieces = Tokenizer.from_str(tokeniser.pieces.to_str())
     pieces.normalizer = normalizers.Prepend(" ")
-    no_signs = decoders.Replace(Regex(f"^({'|'.join(SIGNS)})$"), "")  # no piece holds a space, so none is lost
+    no_signs = decoders.Replace(Regex(f"^({'|'.join(SPECIAL_TOKENS)})$"), "")  # no piece holds a space, so none is lost
     pieces.decoder = decoders.Sequence([no_signs, decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
     pieces.save(str(file))

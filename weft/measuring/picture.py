@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from weft.measuring.cost import Cost, Growth
 from weft.measuring.report import memory, time
+from weft.measuring.scaling import Cost, Growth
 
 COLOURS = ("#2456c4", "#c2571a", "#2a8a5c", "#8a4fbf", "#a8323e", "#1f8fa3", "#b08a12")
 GREY = "#65625b"

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from weft.measuring.cost import Cost, Declared, Growth, Token
 from weft.measuring.fit import TERMS, Fit
+from weft.measuring.scaling import Cost, Declared, Growth, Token
 
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))
 SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
@@ -35,7 +35,13 @@ def tables(costs: Sequence[Cost]) -> list[Table]:
             "A mixer layer, forward and back, on one sentence: t tokens, k wide",
             ("plan", "mixer", "lectures", "operations", "time, fitted", "off by"),
             [
-                (one.plan, one.mixer, one.says, _operations(one, "layer"), *_fitted(one.growth["layer"].time, time))
+                (
+                    one.plan,
+                    one.mixer,
+                    one.complexity,
+                    _operations(one, "layer"),
+                    *_fitted(one.growth["layer"].time, time),
+                )
                 for one in costs
             ],
         ),

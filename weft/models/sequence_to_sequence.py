@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.parts.call import Call, Memory, State, Watch
-from weft.parts.ends import Entrance
+from weft.parts.frontend import Frontend
 from weft.parts.heads import LinearHead, Loss
 
 # The first ids of every vocabulary.
@@ -32,7 +32,7 @@ class SequenceToSequence(nn.Module):
     An encoder is (x, call) → Memory, a decoder (x, call) → hidden: nothing more is asked of them.
     """
 
-    def __init__(self, source: Entrance, encoder: nn.Module, target: Entrance, decoder: nn.Module, head: LinearHead):
+    def __init__(self, source: Frontend, encoder: nn.Module, target: Frontend, decoder: nn.Module, head: LinearHead):
         super().__init__()
         self.source = source
         self.encoder = encoder

@@ -24,7 +24,7 @@ def attention_weights(query: Tensor, key: Tensor, visible: Tensor | None = None)
     return scores.softmax(-1)
 
 
-def clear_attention(query: Tensor, key: Tensor, value: Tensor, visible: Tensor | None = None) -> Tensor:
+def reference_attention(query: Tensor, key: Tensor, value: Tensor, visible: Tensor | None = None) -> Tensor:
     """Equation 1 as it is written. What the fast path is tested against."""
     return attention_weights(query, key, visible) @ value
 
@@ -57,7 +57,7 @@ class Attention(Mixer):
     from x itself (self-attention); `pattern` says which of the sequence's own positions a query may see.
     """
 
-    says = "t²·k"
+    complexity = "t²·k"
     is_sequential = False
     reach = None
 

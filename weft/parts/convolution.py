@@ -17,7 +17,7 @@ from weft.parts.mixer import Mixer
 class Windowed(Mixer):
     """What sees a few neighbours at most."""
 
-    says = "w·t·k²"
+    complexity = "w·t·k²"
     is_sequential = False
 
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from weft.parts.call import Call, Memory, State, Steps
 from weft.parts.dropout import Dropout
-from weft.parts.layers import DecoderStack, Wiring, Within
+from weft.parts.layers import DecoderStack, Sublayer, Wiring
 from weft.parts.recurrent import Cell, state_name
 
 
@@ -64,7 +64,7 @@ class FromLayer(Start):
         return memory.final[:, self.layer]
 
 
-class Continuing(DecoderStack):
+class FromEncoderState(DecoderStack):
     """Recurrent layers that begin where the encoder's ended: that is all they are told of the source.
 
     Sutskever et al. 2014, arXiv:1409.3215; Cho et al. 2014, arXiv:1406.1078.
@@ -107,7 +107,7 @@ class AttentiveRecurrence(nn.Module):
         return torch.stack(states, 1), torch.stack(contexts, 1)
 
 
-class AttendFirst(nn.Module):
+class BahdanauDecoder(nn.Module):
     """Attention before each step, then maxout over pairs of what state, input and context say:
 
     t̃ = U s_t + V x_t + C c_t,   hidden_j = max(t̃_{2j-1}, t̃_{2j})       (Bahdanau et al. 2014, arXiv:1409.0473)
@@ -145,7 +145,7 @@ class FedLayer(nn.Module):
         return self.wiring(x, body, call)  # type: ignore[no-any-return]  # (B, T, D)
 
 
-class AttendBelow(nn.Module):
+class GNMTDecoder(nn.Module):
     """The bottom layer looks, and what it saw is fed to all layers above it  (Wu et al. 2016, § 3, arXiv:1609.08144).
 
     Only the bottom one goes step by step.
@@ -173,7 +173,7 @@ class InputFeeding(nn.Module):
     h_t = layers([x_t; h̃_{t-1}]),   c_t = attention(h_t),   h̃_t = tanh(W [c_t; h_t])
     """
 
-    def __init__(self, bottom: Cell, start: Start, above: Continuing, attention: nn.Module, dropout: float):
+    def __init__(self, bottom: Cell, start: Start, above: FromEncoderState, attention: nn.Module, dropout: float):
         super().__init__()
         self.bottom = bottom
         self.start = start
@@ -202,7 +202,7 @@ class InputFeeding(nn.Module):
         return self.dropout(torch.stack(outputs, 1))  # type: ignore[no-any-return]  # (B, T, D)
 
 
-class LookingLayer(nn.Module):
+class ConvS2SLayer(nn.Module):
     """A mixer, then attention whose query knows the word that was just written  (arXiv:1705.03122, § 3.3, 3.4):
 
     d = W h + b + g,   c = √S · attention(d),   h + W' c        with g the target embedding, S the length of the source
@@ -210,7 +210,7 @@ class LookingLayer(nn.Module):
     W' is in the authors' code, and not in the paper.
     """
 
-    def __init__(self, width: int, mix: Within, attention: nn.Module, wiring: Wiring):
+    def __init__(self, width: int, mix: Sublayer, attention: nn.Module, wiring: Wiring):
         super().__init__()
         self.mix = mix
         self.query = nn.Linear(width, width)
@@ -228,10 +228,10 @@ class LookingLayer(nn.Module):
         return self.wiring(self.mix(x, call.at("mix")), body, call.at("cross"))  # type: ignore[no-any-return]
 
 
-class AttendEverywhere(nn.Module):
+class ConvS2SDecoder(nn.Module):
     """Layers each of which looks at the source, and is told again what was written  (arXiv:1705.03122)."""
 
-    def __init__(self, layers: Sequence[LookingLayer], closing: nn.Module):
+    def __init__(self, layers: Sequence[ConvS2SLayer], closing: nn.Module):
         super().__init__()
         self.layers = nn.ModuleList(layers)
         self.closing = closing
@@ -243,7 +243,7 @@ class AttendEverywhere(nn.Module):
         return self.closing(x)  # type: ignore[no-any-return]  # (B, T, D)
 
 
-class Stacked(DecoderStack):
+class ByteNetDecoder(DecoderStack):
     """Layers over [x_t; z_t]: position t of the target stands on column t of the encoder, which is zero beyond its end.
 
     Kalchbrenner et al. 2016, § 3.1, arXiv:1610.10099.

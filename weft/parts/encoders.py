@@ -12,14 +12,14 @@ from weft.parts.call import Call, Memory, State
 from weft.parts.layers import EncoderStack
 
 
-class Recalling(EncoderStack):
+class WithEmbeddings(EncoderStack):
     """The memory holds the source embeddings too: for values that say which word stood there (arXiv:1705.03122)."""
 
     def forward(self, x: Tensor, call: Call) -> Memory:
         return replace(super().forward(x, call), embedded=x)
 
 
-class Ending(EncoderStack):
+class FinalStates(EncoderStack):
     """The memory holds the state that each recurrent layer ended in too: for a decoder that goes on from there
     (Sutskever et al. 2014, arXiv:1409.3215)."""
 
@@ -29,7 +29,7 @@ class Ending(EncoderStack):
         return replace(memory, final=torch.stack(list(ends.newest.values()), 1))  # (B, N, vectors · D)
 
 
-class Unfolded(EncoderStack):
+class Stretched(EncoderStack):
     """A source of |s| tokens is stretched to ⌈factor · |s|⌉ columns, one for each token of its translation, or so
     (Kalchbrenner et al. 2016, § 3.2, arXiv:1610.10099)."""
 

@@ -14,7 +14,7 @@ from weft.parts.call import Call
 from weft.parts.dropout import Dropout
 
 
-class Product(nn.Module):
+class FeedForward(nn.Module):
     """(a₁(x W₁) ⊙ a₂(x W₂) ⊙ …) W_out: one activation is the MLP, two are the gated linear units."""
 
     def __init__(self, width: int, hidden: int, activations: Sequence[nn.Module], dropout: float = 0.0):

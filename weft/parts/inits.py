@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 from weft.parts.convolution import GatedConvolution
-from weft.parts.decoders import LookingLayer
-from weft.parts.layers import Wiring, Within
+from weft.parts.decoders import ConvS2SLayer
+from weft.parts.layers import Sublayer, Wiring
 
 
 def xavier(model: nn.Module) -> None:
@@ -50,10 +50,10 @@ def gated(model: nn.Module) -> None:
         if isinstance(module, GatedConvolution):
             weight = module.convolution.kernel.weight  # (outputs, inputs, kernel)
             nn.init.normal_(weight, std=(4 / weight[0].numel()) ** 0.5)
-        elif isinstance(module, LookingLayer):
+        elif isinstance(module, ConvS2SLayer):
             module.out.weight.data.mul_(_kept(module.wiring) ** 0.5)
     for module in model.modules():
-        if isinstance(module, Within) and isinstance(module.body, GatedConvolution):
+        if isinstance(module, Sublayer) and isinstance(module.body, GatedConvolution):
             module.body.convolution.kernel.weight.data.mul_(_kept(module.wiring) ** 0.5)
 
 

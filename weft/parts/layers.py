@@ -31,7 +31,7 @@ class ScaledAdd(nn.Module):
         return (x + branch) * math.sqrt(0.5)
 
 
-class Replace(nn.Module):
+class NoResidual(nn.Module):
     """f(x) alone: layers as they were stacked before residual connections"""
 
     def forward(self, x: Tensor, branch: Tensor) -> Tensor:
@@ -71,7 +71,7 @@ class PreNorm(Wiring):
         return self.join(x, self.dropout(body(self.norm(x), call)))  # type: ignore[no-any-return]
 
 
-class Within(nn.Module):
+class Sublayer(nn.Module):
     """A sub-layer that looks at its own sequence only."""
 
     def __init__(self, wiring: Wiring, body: nn.Module):
@@ -83,7 +83,7 @@ class Within(nn.Module):
         return self.wiring(x, self.body, call.within())  # type: ignore[no-any-return]
 
 
-class Across(Within):
+class CrossSublayer(Sublayer):
     """A sub-layer that looks at the encoder's memory."""
 
     def forward(self, x: Tensor, call: Call) -> Tensor:

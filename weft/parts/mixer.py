@@ -17,7 +17,7 @@ from torch import nn
 class Mixer(nn.Module):
     """(x, call) → x, and what such a part declares of itself."""
 
-    says: str  # what the lectures say a layer costs
+    complexity: str  # what the lectures say a layer costs
     is_sequential: bool  # each position waits for the one before it
     reach: int | None  # how many positions away one layer looks, on its longer side; None: as many as there are
 

@@ -111,7 +111,7 @@ class GRU(Cell):
 class Recurrence(Mixer):
     """Cells that go over a sequence, one token after the other."""
 
-    says = "t·k²"
+    complexity = "t·k²"
     is_sequential = True
     reach = None
 

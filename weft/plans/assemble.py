@@ -3,37 +3,37 @@
 from torch import nn
 
 from weft.models.sequence_to_sequence import SequenceToSequence
-from weft.parts.ends import Entrance
-from weft.parts.layers import Across, Layer, Wiring, Within
+from weft.parts.frontend import Frontend
+from weft.parts.layers import CrossSublayer, Layer, Sublayer, Wiring
 from weft.parts.recurrent import Cell
 from weft.plans import catalogues as c
-from weft.plans.check import check, dealt
 from weft.plans.plan import Decoder, Encoder, Plan
+from weft.plans.rules import check, part_of_layer
 
 
 def assemble(plan: Plan) -> SequenceToSequence:
     check(plan)
     source = _entrance(plan, plan.encoder.dropout)
-    target = _entrance(plan, plan.decoder.dropout, source.embedding if plan.ends.sharing == "joint" else None)
+    target = _entrance(plan, plan.decoder.dropout, source.embedding if plan.sharing == "joint" else None)
     model = SequenceToSequence(
         source,
-        c.ENCODERS.build(plan.encoder.stack, _Shelf(plan.encoder, plan.width)),
+        c.ENCODERS.build(plan.encoder.stack, _SideParts(plan.encoder, plan.width)),
         target,
-        c.DECODERS.build(plan.decoder.stack, _DecoderShelf(plan.decoder, plan.width)),
-        c.HEADS.build(plan.ends.head, target.embedding, plan.width),
+        c.DECODERS.build(plan.decoder.stack, _DecoderParts(plan.decoder, plan.width)),
+        c.HEADS.build(plan.head, target.embedding, plan.width),
     )
     c.INITS.build(plan.init, model)
     return model
 
 
-def _entrance(plan: Plan, dropout: float, shared: nn.Module | None = None) -> Entrance:
-    position = c.POSITIONS.build(plan.ends.position, plan.width)
-    embedding = shared or c.EMBEDDINGS.build(plan.ends.embedding, plan.ends.vocabulary, plan.width - position.features)
-    return Entrance(embedding, position, dropout)
+def _entrance(plan: Plan, dropout: float, shared: nn.Module | None = None) -> Frontend:
+    position = c.POSITIONS.build(plan.position, plan.width)
+    embedding = shared or c.EMBEDDINGS.build(plan.embedding, plan.vocabulary, plan.width - position.features)
+    return Frontend(embedding, position, dropout)
 
 
-class _Shelf:
-    """The parts of the encoder (see `stacks.Shelf`)."""
+class _SideParts:
+    """The parts of the encoder (see `stacks.SideParts`)."""
 
     is_causal = False
 
@@ -47,24 +47,27 @@ class _Shelf:
         return Layer({name: sublayer for name, sublayer in self._sublayers(i).items() if sublayer is not None})
 
     def _sublayers(self, i: int) -> dict[str, nn.Module | None]:
-        feed = c.FEED_FORWARDS.build(dealt(self.side.feed_forward, i), self.width)
-        return {"mix": self.mix(i), "feed": feed and Within(self.wiring(i), feed)}
+        feed = c.FEED_FORWARDS.build(part_of_layer(self.side.feed_forward, i), self.width)
+        return {"mix": self.mix(i), "feed": feed and Sublayer(self.wiring(i), feed)}
 
-    def mix(self, i: int) -> Within:
-        return Within(self.wiring(i), c.MIXERS.build(dealt(self.side.mixer, i), self.width, self.is_causal))
+    def mix(self, i: int) -> Sublayer:
+        return Sublayer(self.wiring(i), c.MIXERS.build(part_of_layer(self.side.mixer, i), self.width, self.is_causal))
 
     def wiring(self, i: int) -> Wiring:
-        norm, join = c.NORMS.build(dealt(self.side.norm, i), self.width), c.JOINS.build(dealt(self.side.join, i))
-        return c.WIRINGS.build(dealt(self.side.wiring, i), norm, self.dropout, join)
+        norm, join = (
+            c.NORMS.build(part_of_layer(self.side.norm, i), self.width),
+            c.JOINS.build(part_of_layer(self.side.join, i)),
+        )
+        return c.WIRINGS.build(part_of_layer(self.side.wiring, i), norm, self.dropout, join)
 
     def closing(self) -> nn.Module:
         if not self.wiring(0).open_ended:
             return nn.Identity()
-        return c.NORMS.build(dealt(self.side.norm, self.layers - 1), self.width)
+        return c.NORMS.build(part_of_layer(self.side.norm, self.layers - 1), self.width)
 
 
-class _DecoderShelf(_Shelf):
-    """The parts of the decoder (see `stacks.DecoderShelf`)."""
+class _DecoderParts(_SideParts):
+    """The parts of the decoder (see `stacks.DecoderParts`)."""
 
     is_causal = True
     side: Decoder
@@ -72,10 +75,10 @@ class _DecoderShelf(_Shelf):
     def _sublayers(self, i: int) -> dict[str, nn.Module | None]:
         mix, feed = super()._sublayers(i).items()
         cross = self._cross(i)
-        return dict([mix, ("cross", cross and Across(self.wiring(i), cross)), feed])
+        return dict([mix, ("cross", cross and CrossSublayer(self.wiring(i), cross)), feed])
 
     def _cross(self, i: int) -> nn.Module | None:
-        return c.CROSSES.build(dealt(self.side.cross, i), self.width)
+        return c.CROSSES.build(part_of_layer(self.side.cross, i), self.width)
 
     def cross(self, i: int) -> nn.Module:
         cross = self._cross(i)
@@ -83,4 +86,4 @@ class _DecoderShelf(_Shelf):
         return cross
 
     def cell(self, i: int, inputs: int) -> Cell:
-        return c.CELLS[dealt(self.side.mixer, i).name](inputs, self.width)
+        return c.CELLS[part_of_layer(self.side.mixer, i).name](inputs, self.width)

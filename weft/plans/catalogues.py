@@ -6,12 +6,12 @@ from torch import nn
 
 from weft.parts import activations, inits, schedules
 from weft.parts.attention import Attention, causal, full
+from weft.parts.context_attention import Additive, ContextAttention, Dot, General
 from weft.parts.convolution import Bottleneck, Convolution, GatedConvolution
-from weft.parts.ends import ScaledEmbedding
-from weft.parts.feed_forward import Product
+from weft.parts.feed_forward import FeedForward
+from weft.parts.frontend import ScaledEmbedding
 from weft.parts.heads import LinearHead
-from weft.parts.layers import Add, PostNorm, PreNorm, Replace, ScaledAdd, Wiring
-from weft.parts.lookup import Additive, Dot, General, Lookup
+from weft.parts.layers import Add, NoResidual, PostNorm, PreNorm, ScaledAdd, Wiring
 from weft.parts.mixer import Mixer
 from weft.parts.norms import layer_norm, no_norm, rms_norm
 from weft.parts.positions import ConcatenatedSinusoid, Learned, NoPosition, Position, Sinusoid
@@ -38,17 +38,17 @@ ACTIVATIONS: Catalogue[nn.Module] = Catalogue(
 )
 
 
-def mlp(width: int, *, hidden: int | None = None, activation: str = "relu", dropout: float = 0.0) -> Product:
+def mlp(width: int, *, hidden: int | None = None, activation: str = "relu", dropout: float = 0.0) -> FeedForward:
     """max(0, x W₁ + b₁) W₂ + b₂, four times as wide inside unless told (arXiv:1706.03762)"""
-    return Product(width, hidden or 4 * width, [ACTIVATIONS.build(Part(activation))], dropout)
+    return FeedForward(width, hidden or 4 * width, [ACTIVATIONS.build(Part(activation))], dropout)
 
 
-def _gated(gate: str, width: int, *, hidden: int | None = None, dropout: float = 0.0) -> Product:
+def _gated(gate: str, width: int, *, hidden: int | None = None, dropout: float = 0.0) -> FeedForward:
     factors = [ACTIVATIONS.build(Part(name)) for name in (gate, "identity")]
-    return Product(width, hidden or 8 * width // 3, factors, dropout)
+    return FeedForward(width, hidden or 8 * width // 3, factors, dropout)
 
 
-def _gated_unit(gate: str) -> "partial[Product]":
+def _gated_unit(gate: str) -> "partial[FeedForward]":
     unit = partial(_gated, gate)
     unit.__doc__ = f"({gate}(x W) ⊙ x V) W₂, as many parameters as the MLP unless told (arXiv:2002.05202)"
     return unit
@@ -124,19 +124,19 @@ def cross_attention(
     return Attention(width, heads, key_width, value_width, dropout)
 
 
-def additive(width: int, *, hidden: int | None = None) -> Lookup:
+def additive(width: int, *, hidden: int | None = None) -> ContextAttention:
     """Σ α h with α = softmax(v · tanh(W s + U h)), as wide inside as outside unless told (arXiv:1409.0473)"""
-    return Lookup(Additive(width, hidden or width))
+    return ContextAttention(Additive(width, hidden or width))
 
 
-def general(width: int) -> Lookup:
+def general(width: int) -> ContextAttention:
     """Σ α h with α = softmax(s · W h) (arXiv:1508.04025)"""
-    return Lookup(General(width))
+    return ContextAttention(General(width))
 
 
-def dot(width: int) -> Lookup:
+def dot(width: int) -> ContextAttention:
     """Σ α h with α = softmax(s · h) (arXiv:1508.04025)"""
-    return Lookup(Dot())
+    return ContextAttention(Dot())
 
 
 def no_cross(width: int) -> None:
@@ -193,7 +193,7 @@ FEED_FORWARDS: Catalogue[nn.Module | None] = Catalogue(
     inner={"activation": ACTIVATIONS},
 )
 NORMS: Catalogue[nn.Module] = Catalogue("norm", ("width",), {"layer": layer_norm, "rms": rms_norm, "none": no_norm})
-JOINS: Catalogue[nn.Module] = Catalogue("join", (), {"add": Add, "scaled-add": ScaledAdd, "replace": Replace})
+JOINS: Catalogue[nn.Module] = Catalogue("join", (), {"add": Add, "scaled-add": ScaledAdd, "none": NoResidual})
 WIRINGS: Catalogue[Wiring] = Catalogue("wiring", ("norm", "dropout", "join"), {"post": PostNorm, "pre": PreNorm})
 MIXERS: Catalogue[Mixer] = Catalogue(
     "mixer",
@@ -214,25 +214,25 @@ CROSSES: Catalogue[Mixer | None] = Catalogue(
 )
 ENCODERS: Catalogue[nn.Module] = Catalogue(
     "encoder.stack",
-    ("shelf",),
+    ("parts",),
     {
         "plain": stacks.encoder,
-        "ending": stacks.ending,
-        "recalling": stacks.recalling,
-        "unfolded": stacks.unfolded,
+        "final-states": stacks.final_states,
+        "with-embeddings": stacks.with_embeddings,
+        "stretched": stacks.stretched,
     },
 )
 DECODERS: Catalogue[nn.Module] = Catalogue(
     "decoder.stack",
-    ("shelf",),
+    ("parts",),
     {
         "plain": stacks.decoder,
-        "continuing": stacks.continuing,
-        "attend-first": stacks.attend_first,
-        "attend-below": stacks.attend_below,
+        "from-encoder-state": stacks.from_encoder_state,
+        "bahdanau": stacks.bahdanau,
+        "gnmt": stacks.gnmt,
         "input-feeding": stacks.input_feeding,
-        "attend-everywhere": stacks.attend_everywhere,
-        "stacked": stacks.stacked,
+        "convs2s": stacks.convs2s,
+        "bytenet": stacks.bytenet,
     },
 )
 EMBEDDINGS: Catalogue[nn.Embedding] = Catalogue(

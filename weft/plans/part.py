@@ -31,7 +31,7 @@ class Part:
             return cls(value["name"], {k: v for k, v in value.items() if k != "name"})
         raise WeftError(f"{where}: a part is a name, or a mapping with a name and options, not {value!r}.")
 
-    def plain(self) -> Any:
+    def to_dict(self) -> Any:
         """As YAML writes it."""
         return {"name": self.name, **self.options} if self.options else self.name
 

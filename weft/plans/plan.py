@@ -17,26 +17,20 @@ import yaml
 from weft.disk import write_text
 from weft.errors import WeftError, unknown
 from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.plans import aliases
 from weft.plans.notation import LARGEST, read_yaml, write_yaml
 from weft.plans.part import Part
 
-Slot = Part | tuple[Part, ...]  # several parts are dealt to the layers in turn
+Slot = Part | tuple[Part, ...]  # several parts are dealt out to the layers in turn
 
-# What settings are called elsewhere, where it is too far from the name here to be guessed.
-ELSEWHERE = {
-    "lr": "rate",
-    "learning_rate": "rate",
-    "d_model": "width",
-    "hidden_size": "width",
+# What users look for under a name that is too far from the one here to be guessed, and that is not the same thing.
+RELATED = {
     "attention": "cross",
     "score": "cross",
     "cell": "mixer",
     "rnn": "mixer",
     "bidirectional": "mixer.direction",
-    "d_ff": "feed_forward.hidden",
-    "batch_size": "batch_tokens",
     "epochs": "steps",
-    "label_smoothing": "head.smoothing",
 }
 
 
@@ -55,15 +49,6 @@ class Encoder:
 @dataclass(frozen=True)
 class Decoder(Encoder):
     cross: Slot = Part("attention")  # the mixer that looks at the encoder
-
-
-@dataclass(frozen=True)
-class Ends:
-    vocabulary: int = 37_000  # subwords, of both languages together
-    embedding: Part = Part("scaled")
-    position: Part = Part("sinusoid")
-    head: Part = Part("tied", {"smoothing": 0.1})
-    sharing: str = "joint"  # source and target embeddings are one matrix (joint) or two (separate)
 
 
 @dataclass(frozen=True)
@@ -93,9 +78,13 @@ class Plan:
     name: str = "unnamed"
     about: str = ""
     width: int = 512
+    vocabulary: int = 37_000  # subwords, of both languages together
+    embedding: Part = Part("scaled")
+    position: Part = Part("sinusoid")
+    head: Part = Part("tied", {"smoothing": 0.1})
+    sharing: str = "joint"  # source and target embeddings are one matrix (joint) or two (separate)
     encoder: Encoder = field(default_factory=Encoder)
     decoder: Decoder = field(default_factory=Decoder)
-    ends: Ends = field(default_factory=Ends)
     init: Part = Part("xavier")
     training: Training = field(default_factory=Training)
 
@@ -116,20 +105,20 @@ class Plan:
             except WeftError as error:
                 wrong.append(str(error))
         if wrong:
-            from weft.plans.check import wrong_choices  # it needs Plan
+            from weft.plans.rules import wrong_choices  # it needs Plan
 
             raise WeftError("\n".join([*wrong, *wrong_choices(plan)]))
         return plan
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """As nested dictionaries, the way YAML has it."""
         return _plain(self)  # type: ignore[no-any-return]
 
     def write(self, file: Path) -> None:
-        write_text(file, write_yaml(self.plain()))
+        write_text(file, write_yaml(self.to_dict()))
 
     @classmethod
-    def from_plain(cls, data: Any, where: str) -> "Plan":
+    def from_dict(cls, data: Any, where: str) -> "Plan":
         """From nested dictionaries; whatever is not said has its default. All problems in one report."""
         if not isinstance(data, dict):
             raise WeftError(f"{where}: a plan is a mapping of sections, not {type(data).__name__}.")
@@ -143,7 +132,7 @@ class Plan:
         """The model, initialised; `vocabulary` where it turned out other than planned."""
         from weft.plans.assemble import assemble  # it needs Plan
 
-        return assemble(self if vocabulary is None else self.with_settings({"ends.vocabulary": vocabulary}))
+        return assemble(self if vocabulary is None else self.with_settings({"vocabulary": vocabulary}))
 
 
 def _key_and_value(setting: str) -> tuple[str, Any]:
@@ -167,7 +156,7 @@ def _names(thing: Any) -> list[str]:
 
 def _paths(plan: Plan, key: str) -> list[list[str]]:
     """Where a key points to: one path, or one in each section that knows its first word."""
-    words = str(key).replace("-", "_").split(".")
+    words = aliases.setting(str(key)).split(".")
     sections = _sections(plan)
     if words[0] in sections and len(words) == 1:
         inner = ", ".join(f"{key}.{name}" for name in _names(sections[words[0]]))
@@ -176,9 +165,9 @@ def _paths(plan: Plan, key: str) -> list[list[str]]:
         return [words]
     places = [[section, *words] for section, thing in sections.items() if words[0] in _names(thing)]
     if not places:
-        from weft.plans.check import having, settings_of_parts  # it needs Plan
+        from weft.plans.rules import having, settings_of_parts  # it needs Plan
 
-        if near := ELSEWHERE.get(words[0]) or " or ".join(settings_of_parts(plan).get(words[0], ())):
+        if near := RELATED.get(words[0]) or " or ".join(settings_of_parts(plan).get(words[0], ())):
             raise WeftError(f"there is no setting {words[0]!r}. Did you mean {near}? `weft show PLAN` lists all.")
         if owners := having(words[0]):
             raise WeftError(
@@ -199,26 +188,31 @@ def _replaced(thing: Any, path: list[str], value: Any, key: str) -> Any:
             return thing.with_option(name, value)
         if name not in thing.options:
             raise WeftError(f"{key}: {name} has its default; set {name} itself before its options.")
-        return thing.with_option(name, _replaced(Part.read(thing.options[name], key), rest, value, key).plain())
+        return thing.with_option(name, _replaced(Part.read(thing.options[name], key), rest, value, key).to_dict())
     if name not in _names(thing):
         raise WeftError(f"{key}: {unknown('setting', name, _names(thing), 'weft show PLAN')}")
     old = getattr(thing, name)
     if not rest:
         kind = get_type_hints(type(thing))[name]
-        return replace(thing, **{name: _parts(value, kind, key) if kind in (Part, Slot) else _read(old, value, key)})
+        return replace(thing, **{name: _parts(value, kind, name, key) if kind in (Part, Slot) else _read(old, value, key)})
     if isinstance(old, str | int | float):
         raise WeftError(f"{key}: {name} is a plain {type(old).__name__} and has no options.")
     return replace(thing, **{name: _replaced(old, rest, value, key)})
 
 
-def _parts(value: Any, kind: Any, key: str) -> Slot:
+def _parts(value: Any, kind: Any, slot: str, key: str) -> Slot:
     if not isinstance(value, list | tuple):
-        return Part.read(value, key)
+        return _part(value, slot, key)
     if kind is Part:
         raise WeftError(f"{key}: one part is wanted, not a list.")
     if not value:
         raise WeftError(f"{key}: a list of parts has at least one.")
-    return tuple(Part.read(part, key) for part in value)
+    return tuple(_part(part, slot, key) for part in value)
+
+
+def _part(value: Any, slot: str, key: str) -> Part:
+    part = Part.read(value, key)
+    return replace(part, name=aliases.part(slot, part.name))
 
 
 def _read(old: Any, value: Any, key: str) -> Any:
@@ -239,15 +233,16 @@ def _plain(thing: Any) -> Any:
     if is_dataclass(thing) and not isinstance(thing, Part):
         return {f.name: _plain(getattr(thing, f.name)) for f in fields(thing)}
     if isinstance(thing, tuple):
-        return [part.plain() for part in thing]
-    return thing.plain() if isinstance(thing, Part) else thing
+        return [part.to_dict() for part in thing]
+    return thing.to_dict() if isinstance(thing, Part) else thing
 
 
 def _leaves(data: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     """Nested sections as paths: {"encoder": {"layers": 4}} → ("encoder.layers", 4)."""
     sections = get_type_hints(Plan)
     for key, value in data.items():
-        if is_dataclass(sections.get(str(key))) and sections[key] is not Part and isinstance(value, dict):
+        is_section = is_dataclass(sections.get(str(key))) and sections[key] is not Part
+        if (is_section or f"{key}." == aliases.FORMER_SECTION) and isinstance(value, dict):
             yield from ((f"{key}.{inner}", v) for inner, v in value.items())
         else:
             yield str(key), value

@@ -14,9 +14,9 @@ import yaml
 
 from weft.disk import read_text
 from weft.errors import WeftError, unknown
-from weft.plans.check import check
 from weft.plans.notation import read_yaml
 from weft.plans.plan import Plan
+from weft.plans.rules import check
 
 FOLDER = Path(__file__).parent / "presets"
 KEYS = ("about", "base", "set")
@@ -38,7 +38,7 @@ def read_plan_file(file: Path, above: tuple[Path, ...] = ()) -> Plan:
     """A whole plan, or a base with settings; `above` are the files whose base this one is."""
     data = _yaml(file)
     if "base" not in data and "set" not in data:
-        return Plan.from_plain({"name": file.stem, **data}, str(file))
+        return Plan.from_dict({"name": file.stem, **data}, str(file))
     if strange := sorted(map(str, data.keys() - set(KEYS))):
         raise WeftError("\n".join(f"{file}: {unknown('key of a preset', key, KEYS)}" for key in strange))
     settings = data.get("set") or {}
@@ -57,7 +57,7 @@ def read_whole_plan(file: Path) -> Plan:
     data = _yaml(file)
     if "base" in data or "set" in data:
         raise WeftError(f"{file}: the plan of a model is a whole one; base and set are for plans to train with.")
-    return Plan.from_plain({"name": file.stem, **data}, str(file))
+    return Plan.from_dict({"name": file.stem, **data}, str(file))
 
 
 def _base(file: Path, name: str, above: tuple[Path, ...]) -> Plan:

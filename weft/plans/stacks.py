@@ -1,28 +1,28 @@
-"""Makers of encoders and decoders: what each of them takes from the shelf of a side's parts."""
+"""Makers of encoders and decoders: what each of them takes from the parts of a side's parts."""
 
 from typing import Protocol
 
 from torch import nn
 
 from weft.parts.decoders import (
-    AttendBelow,
-    AttendEverywhere,
-    AttendFirst,
     AttentiveRecurrence,
-    Continuing,
+    BahdanauDecoder,
+    ByteNetDecoder,
+    ConvS2SDecoder,
+    ConvS2SLayer,
     FedLayer,
     FromColumn,
+    FromEncoderState,
     FromLayer,
+    GNMTDecoder,
     InputFeeding,
-    LookingLayer,
-    Stacked,
 )
-from weft.parts.encoders import Ending, Recalling, Unfolded
-from weft.parts.layers import DecoderStack, EncoderStack, Layer, Wiring, Within
+from weft.parts.encoders import FinalStates, Stretched, WithEmbeddings
+from weft.parts.layers import DecoderStack, EncoderStack, Layer, Sublayer, Wiring
 from weft.parts.recurrent import Cell
 
 
-class Shelf(Protocol):
+class SideParts(Protocol):
     """The parts that one side of a plan names, a fresh one each time it is asked for; layers count from 0."""
 
     layers: int
@@ -32,7 +32,7 @@ class Shelf(Protocol):
     def layer(self, i: int) -> Layer:
         """Mixer, cross and feed-forward in their wirings: those that the plan has."""
 
-    def mix(self, i: int) -> Within:
+    def mix(self, i: int) -> Sublayer:
         """The mixer in its wiring."""
 
     def wiring(self, i: int) -> Wiring:
@@ -42,7 +42,7 @@ class Shelf(Protocol):
         """The norm that the wiring leaves to do, or nothing."""
 
 
-class DecoderShelf(Shelf, Protocol):
+class DecoderParts(SideParts, Protocol):
     """And the parts that only a decoder has."""
 
     def cross(self, i: int) -> nn.Module:
@@ -52,75 +52,75 @@ class DecoderShelf(Shelf, Protocol):
         """The recurrence of a mixer that is one, for inputs of this width."""
 
 
-def _layers(shelf: Shelf) -> list[Layer]:
-    return [shelf.layer(i) for i in range(shelf.layers)]
+def _layers(parts: SideParts) -> list[Layer]:
+    return [parts.layer(i) for i in range(parts.layers)]
 
 
-def _starts(shelf: DecoderShelf) -> list[FromLayer]:
-    return [FromLayer(i) for i in range(shelf.layers)]
+def _starts(parts: DecoderParts) -> list[FromLayer]:
+    return [FromLayer(i) for i in range(parts.layers)]
 
 
-def _looking(shelf: DecoderShelf) -> AttentiveRecurrence:
-    cell = shelf.cell(0, 2 * shelf.width)
-    return AttentiveRecurrence(cell, shelf.cross(0), FromColumn(shelf.width, cell))
+def _looking(parts: DecoderParts) -> AttentiveRecurrence:
+    cell = parts.cell(0, 2 * parts.width)
+    return AttentiveRecurrence(cell, parts.cross(0), FromColumn(parts.width, cell))
 
 
-def encoder(shelf: Shelf) -> EncoderStack:
+def encoder(parts: SideParts) -> EncoderStack:
     """Layers one after the other"""
-    return EncoderStack(_layers(shelf), shelf.closing())
+    return EncoderStack(_layers(parts), parts.closing())
 
 
-def recalling(shelf: Shelf) -> Recalling:
+def with_embeddings(parts: SideParts) -> WithEmbeddings:
     """Layers one after the other; the source embeddings are handed on beside what became of them (arXiv:1705.03122)"""
-    return Recalling(_layers(shelf), shelf.closing())
+    return WithEmbeddings(_layers(parts), parts.closing())
 
 
-def ending(shelf: Shelf) -> Ending:
+def final_states(parts: SideParts) -> FinalStates:
     """Recurrent layers; the state that each of them ended in is handed on too (arXiv:1409.3215)"""
-    return Ending(_layers(shelf), shelf.closing())
+    return FinalStates(_layers(parts), parts.closing())
 
 
-def unfolded(shelf: Shelf, *, factor: float = 1.2) -> Unfolded:
+def stretched(parts: SideParts, *, factor: float = 1.2) -> Stretched:
     """Layers over a source that is stretched to about the length of its translation (arXiv:1610.10099)"""
-    return Unfolded(_layers(shelf), shelf.closing(), factor)
+    return Stretched(_layers(parts), parts.closing(), factor)
 
 
-def decoder(shelf: DecoderShelf) -> DecoderStack:
+def decoder(parts: DecoderParts) -> DecoderStack:
     """Layers one after the other"""
-    return DecoderStack(_layers(shelf), shelf.closing())
+    return DecoderStack(_layers(parts), parts.closing())
 
 
-def continuing(shelf: DecoderShelf) -> Continuing:
+def from_encoder_state(parts: DecoderParts) -> FromEncoderState:
     """Recurrent layers that begin where the encoder's ended: the source as one vector (arXiv:1409.3215)"""
-    return Continuing(_layers(shelf), shelf.closing(), _starts(shelf))
+    return FromEncoderState(_layers(parts), parts.closing(), _starts(parts))
 
 
-def attend_first(shelf: DecoderShelf) -> AttendFirst:
+def bahdanau(parts: DecoderParts) -> BahdanauDecoder:
     """One recurrent layer that looks before each step, with the state it has (arXiv:1409.0473)"""
-    return AttendFirst(shelf.width, _looking(shelf), shelf.dropout)
+    return BahdanauDecoder(parts.width, _looking(parts), parts.dropout)
 
 
-def attend_below(shelf: DecoderShelf) -> AttendBelow:
+def gnmt(parts: DecoderParts) -> GNMTDecoder:
     """Recurrent layers of which the bottom one looks, for all of them (arXiv:1609.08144)"""
-    above = [(i, shelf.cell(i, 2 * shelf.width)) for i in range(1, shelf.layers)]
-    layers = [FedLayer(cell, FromColumn(shelf.width, cell), shelf.wiring(i)) for i, cell in above]
-    return AttendBelow(_looking(shelf), layers, shelf.closing(), shelf.dropout)
+    above = [(i, parts.cell(i, 2 * parts.width)) for i in range(1, parts.layers)]
+    layers = [FedLayer(cell, FromColumn(parts.width, cell), parts.wiring(i)) for i, cell in above]
+    return GNMTDecoder(_looking(parts), layers, parts.closing(), parts.dropout)
 
 
-def input_feeding(shelf: DecoderShelf) -> InputFeeding:
+def input_feeding(parts: DecoderParts) -> InputFeeding:
     """Recurrent layers that look after each step, and are fed what came of it in the next (arXiv:1508.04025)"""
-    bottom, (start, *starts) = shelf.cell(0, 2 * shelf.width), _starts(shelf)
-    layers = [Layer({"mix": shelf.mix(i)}) for i in range(1, shelf.layers)]  # only what is above them all looks
-    above = Continuing(layers, shelf.closing(), starts)
-    return InputFeeding(bottom, start, above, shelf.cross(0), shelf.dropout)
+    bottom, (start, *starts) = parts.cell(0, 2 * parts.width), _starts(parts)
+    layers = [Layer({"mix": parts.mix(i)}) for i in range(1, parts.layers)]  # only what is above them all looks
+    above = FromEncoderState(layers, parts.closing(), starts)
+    return InputFeeding(bottom, start, above, parts.cross(0), parts.dropout)
 
 
-def attend_everywhere(shelf: DecoderShelf) -> AttendEverywhere:
+def convs2s(parts: DecoderParts) -> ConvS2SDecoder:
     """Layers that look after each mixer, with queries that know the last word (arXiv:1705.03122)"""
-    layers = [LookingLayer(shelf.width, shelf.mix(i), shelf.cross(i), shelf.wiring(i)) for i in range(shelf.layers)]
-    return AttendEverywhere(layers, shelf.closing())
+    layers = [ConvS2SLayer(parts.width, parts.mix(i), parts.cross(i), parts.wiring(i)) for i in range(parts.layers)]
+    return ConvS2SDecoder(layers, parts.closing())
 
 
-def stacked(shelf: DecoderShelf) -> Stacked:
+def bytenet(parts: DecoderParts) -> ByteNetDecoder:
     """Layers that stand on the encoder's columns, position by position (arXiv:1610.10099)"""
-    return Stacked(shelf.width, _layers(shelf), shelf.closing())
+    return ByteNetDecoder(parts.width, _layers(parts), parts.closing())

@@ -13,13 +13,13 @@ from fastapi.staticfiles import StaticFiles
 from starlette.types import Scope
 
 import weft
+from weft.data.languages import Languages
 from weft.errors import WeftError
 from weft.serving import answers, inside, keys, libretranslate, model, translate
 from weft.serving.guard import Guard
 from weft.serving.metrics import CONTENT_TYPE, Metrics
 from weft.serving.queue import Queue
 from weft.serving.service import Served, Service, Settings
-from weft.text.languages import Languages
 from weft.translator import Translator
 from weft.viewing.page import DRAWING
 

@@ -2,7 +2,7 @@
 
 import re
 
-from weft.text.sentences import Piece, split_sentences
+from weft.data.sentences import Piece, split_sentences
 from weft.translator import Translator
 
 # https://example.org, www.example.org, mailto:me@example.org, <me@example.org>

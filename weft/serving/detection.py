@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import islice
 
+from weft.data.sentences import split_long
 from weft.decoding import Greedy
 from weft.evaluation.perplexity import pair_losses
 from weft.serving.cutting import has_words
 from weft.serving.queue import Queue
-from weft.text.sentences import split_long
 from weft.translator import Translator
 
 TOKENS = 64  # of a sentence that is looked at

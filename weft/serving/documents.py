@@ -10,12 +10,12 @@ from html import escape
 from itertools import islice
 from typing import Protocol
 
+from weft.data.sentences import Piece
 from weft.decoding import Search
 from weft.serving.cutting import cut
 from weft.serving.html_reading import Running, parsed
 from weft.serving.html_writing import Weights, placed
 from weft.serving.service import Service
-from weft.text.sentences import Piece
 from weft.translator import Translation, Translator, texts_of
 from weft.viewing.alignment import diagonal
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from html import unescape
 from html.parser import HTMLParser
 
-from weft.text.sentences import split_sentences
+from weft.data.sentences import split_sentences
 
 INLINE = {"a", "abbr", "b", "bdi", "bdo", "cite", "data", "del", "dfn", "em", "font", "i", "img", "ins"}
 INLINE |= {"label", "mark", "q", "s", "small", "span", "strong", "sub", "sup", "time", "u", "wbr"}

@@ -15,12 +15,12 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
+from weft.data.sentences import split_sentences
 from weft.models.sequence_to_sequence import START
 from weft.serving.service import Served
-from weft.text.sentences import split_sentences
 from weft.viewing.anatomy import masks
-from weft.viewing.attention import Attention
-from weft.viewing.heads import Head, formula
+from weft.viewing.attention_heads import Head, formula
+from weft.viewing.attention_maps import Attention
 from weft.viewing.search import SearchTree
 
 REMEMBERED = 8  # sentences; a long one in a large model is some 20 MB

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, Field, PlainValidator, TypeAdapter, ValidationError, WithJsonSchema
 
+from weft.data.languages import language_name, same_language
 from weft.decoding import best_first
 from weft.errors import WeftError, unknown
 from weft.serving import keys
@@ -18,7 +19,6 @@ from weft.serving.detection import in_source_language
 from weft.serving.documents import Document, Html, Text, translated
 from weft.serving.keys import Bearer
 from weft.serving.service import Served, Service
-from weft.text.languages import language_name, same_language
 
 router = APIRouter(tags=["LibreTranslate"], responses=REFUSALS)
 ALTERNATIVES = 10

@@ -6,7 +6,7 @@ import torch
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from weft.plans.cost import parameters_by_part
+from weft.plans.size import parameters_by_part
 from weft.serving.service import Served
 from weft.viewing.anatomy import Diagram, diagram, position_vectors
 
@@ -47,7 +47,7 @@ async def model(service: Served) -> Model:
     return Model(
         name=service.name,
         languages=list(service.languages),
-        plan=service.plan.plain(),
+        plan=service.plan.to_dict(),
         parameters=sum(counts.values()),
         parts=[Part(name=name, count=count) for name, count in counts.items()],
         diagram=diagram(first),

@@ -15,12 +15,12 @@ from typing import Any, TypeVar, cast
 
 from torch import Tensor
 
+from weft.data.batches import filled
 from weft.decoding import Search
 from weft.decoding.many import CELLS
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.parts.call import Memory
 from weft.serving.metrics import Metrics
-from weft.text.batches import filled
 from weft.translator import Translation, Translator
 
 SHORT = 1280  # places of all texts of a request: tokens times rows, 256 tokens with a beam of 5

@@ -6,11 +6,11 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from weft.data.languages import Languages, direction_of
 from weft.errors import WeftError
 from weft.plans.plan import Plan
 from weft.serving.metrics import Metrics
 from weft.serving.queue import Queue
-from weft.text.languages import Languages, direction_of
 from weft.translator import Translator
 
 

@@ -7,15 +7,15 @@ from functools import partial
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
+from weft.data.sentences import Piece
 from weft.decoding import Constrained, Search, best_first
 from weft.errors import WeftError
 from weft.serving.cutting import cut
 from weft.serving.glossary import Occurrence, Outcome, Term, occurring, outcome, phrases_of
 from weft.serving.service import Served
-from weft.text.sentences import Piece
 from weft.translator import Translation, Translator, joined, texts_of
 from weft.viewing.alignment import Link, links, pharaoh
-from weft.viewing.heads import Head, Without
+from weft.viewing.attention_heads import Head, Without
 
 router = APIRouter(prefix="/api", tags=["translate"])
 WIDEST = 20  # beam
@@ -89,7 +89,7 @@ async def translate(asked: Asked, service: Served) -> Answer:
     translations = joined(pieces, found)[: asked.nbest] if found else [as_it_is]
     return Answer(
         translation=translations[0].text,
-        translations=[Found.model_validate(one.plain()) for one in translations],
+        translations=[Found.model_validate(one.to_dict()) for one in translations],
         alignment=pharaoh(_shifted(pieces, found, aligned)) if asked.alignment else None,
         glossary=await asyncio.to_thread(outcome, asked.glossary, pairs),
     )

@@ -25,7 +25,7 @@ from weft.disk import flush, seal, write_text
 from weft.errors import WeftError
 from weft.folder import Folder, fitting_weights, parameters, read_weights, save_weights
 from weft.models.sequence_to_sequence import SequenceToSequence
-from weft.training.united import fill, slice_like
+from weft.training.parallel import fill, slice_like
 
 
 @dataclass

@@ -11,18 +11,18 @@ from typing import NoReturn, Protocol
 import torch
 from torch import Tensor
 
-from weft.disk import damage, owned, room_in_words
+from weft.data.batches import Batches
+from weft.disk import damage, friendly_disk_errors, owned
 from weft.errors import Interrupted, NoRoom, WeftError
 from weft.folder import Folder, fitting_weights, parameters
 from weft.models.sequence_to_sequence import PAD, Batch, SequenceToSequence
 from weft.plans.catalogues import SCHEDULES
 from weft.plans.plan import Training
-from weft.text.batches import Batches
 from weft.training import checkpoint
 from weft.training.checkpoint import Progress
 from weft.training.observers import metrics_rows
+from weft.training.parallel import fill, gathered, whole
 from weft.training.signals import as_ctrl_c, held_back
-from weft.training.united import fill, gathered, whole
 from weft.training.workers import ALONE, Workers
 
 Validate = Callable[[SequenceToSequence], dict[str, float]]
@@ -118,7 +118,10 @@ class Trainer:
     def train(self) -> dict[str, float]:
         """Train to the last step or until patience ends; leave the averaged model in the folder; return its scores."""
         try:
-            with owned(self.folder.path) if self.workers.is_first else nullcontext(), room_in_words(self.folder.path):
+            with (
+                owned(self.folder.path) if self.workers.is_first else nullcontext(),
+                friendly_disk_errors(self.folder.path),
+            ):
                 self._refuse_to_fall_behind()
                 return self._train()
         except NoRoom as error:

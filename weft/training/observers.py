@@ -1,6 +1,6 @@
 """Who is told how a training goes: a progress bar, a voice that warns, a file of metrics, TensorBoard, a picture.
 
-`Sparse` stands before those who keep what they are told: not every step is worth a line.
+`EveryNSteps` stands before those who keep what they are told: not every step is worth a line.
 """
 
 import json
@@ -71,7 +71,7 @@ def readable(perplexity: float) -> str:
     return f"{perplexity:.2f}" if perplexity < 1e6 else f"{perplexity:.1e}"
 
 
-class Explosions:
+class GradientSpikes:
     """Tells of a gradient far larger than those before it, once in a while: clipped or not, it is no good sign."""
 
     TIMES = 10  # larger than the median
@@ -98,7 +98,7 @@ class Explosions:
         pass
 
 
-class Sparse:
+class EveryNSteps:
     """Tells another observer of the first step, every tenth, and the last before a validation."""
 
     def __init__(self, observer: "Observer", every: int = 10):

@@ -10,19 +10,19 @@ from pathlib import Path
 
 import torch
 
-from weft.disk import damage, owned, room_in_words
+from weft.data.batches import Batches
+from weft.data.corpus import Corpus
+from weft.data.languages import Languages
+from weft.data.tokeniser import Tokeniser
+from weft.disk import damage, friendly_disk_errors, owned
 from weft.errors import WeftError
 from weft.folder import Folder, load_weights, parameters, read_weights, save_weights, usable_device
 from weft.plans.catalogues import POSITIONS
-from weft.plans.check import check
-from weft.plans.cost import outline
 from weft.plans.plan import Plan
-from weft.text.batches import Batches
-from weft.text.corpus import Corpus
-from weft.text.languages import Languages
-from weft.text.tokeniser import Tokeniser
+from weft.plans.rules import check
+from weft.plans.size import outline
 from weft.training.loop import Observer, Trainer
-from weft.training.observers import Curves, MetricsFile, Sparse, TensorBoard
+from weft.training.observers import Curves, EveryNSteps, MetricsFile, TensorBoard
 from weft.training.validation import Validation
 from weft.training.workers import ALONE, Workers
 
@@ -49,7 +49,7 @@ def begin(
     """
     check_beginning(plan, out)
     out.mkdir(parents=True, exist_ok=True)
-    with owned(out), room_in_words(out):
+    with owned(out), friendly_disk_errors(out):
         check_beginning(plan, out)  # nobody else has begun in the meantime
         _empty(out)
         return _begun(plan, train, valid, out, languages, start_from)
@@ -59,7 +59,7 @@ def _begun(
     plan: Plan, train: Pairs, valid: Pairs, out: Path, languages: Languages | None, start_from: Folder | None
 ) -> Folder:
     if start_from is None:
-        tokeniser = Tokeniser.train(_texts(train), plan.ends.vocabulary)
+        tokeniser = Tokeniser.train(_texts(train), plan.vocabulary)
     else:
         tokeniser = start_from.tokeniser()
         languages = languages or start_from.languages()
@@ -72,12 +72,12 @@ def _begun(
     folder = Folder(out)
     try:
         (out / BEGINNING).touch()
-        known = POSITIONS.build(plan.ends.position, plan.width).limit
+        known = POSITIONS.build(plan.position, plan.width).limit
         _write_tokens(out / "tokens" / "valid", "validate", valid, tokeniser, known)
         _write_tokens(out / "tokens" / "train", "train", train, tokeniser, plan.training.longest)
         if start_from is not None:
             save_weights(read_weights(start_from.weights()), out / START)
-        folder.describe(plan.with_settings({"ends.vocabulary": len(tokeniser)}), tokeniser, languages)
+        folder.describe(plan.with_settings({"vocabulary": len(tokeniser)}), tokeniser, languages)
         (out / BEGINNING).unlink()
     except BaseException:
         _empty(out)
@@ -98,7 +98,7 @@ def check_beginning(plan: Plan, out: Path) -> None:
 
 
 def _shapes(plan: Plan, vocabulary: int) -> dict[str, torch.Size]:
-    model = outline(plan.with_settings({"ends.vocabulary": vocabulary}))
+    model = outline(plan.with_settings({"vocabulary": vocabulary}))
     return {name: parameter.shape for name, parameter in parameters(model).items()}
 
 
@@ -152,7 +152,7 @@ def trainer(
     plan, tokeniser = folder.plan(), folder.tokeniser()
     train, valid = (_corpus(folder, name) for name in ("train", "valid"))
     torch.manual_seed(plan.training.seed)
-    with _memory_in_words(plan):
+    with _friendly_memory_errors(plan):
         model = plan.build(vocabulary=len(tokeniser)).to(usable_device(device))
     if (folder.path / START).exists():
         load_weights(model, folder.path / START)
@@ -171,7 +171,7 @@ def trainer(
 
 
 @contextmanager
-def _memory_in_words(plan: Plan) -> Iterator[None]:
+def _friendly_memory_errors(plan: Plan) -> Iterator[None]:
     """Within this context a model too large for the machine is an error for the user to read."""
     try:
         yield
@@ -187,9 +187,9 @@ def _memory_in_words(plan: Plan) -> Iterator[None]:
 def recorders(folder: Folder) -> Iterator[Observer]:
     """What a run folder keeps of its training, as far as the packages for it are installed."""
     metrics = folder.path / "metrics.jsonl"
-    yield Sparse(MetricsFile(metrics))
+    yield EveryNSteps(MetricsFile(metrics))
     if find_spec("tensorboard"):
-        yield Sparse(TensorBoard(folder.path / "tensorboard"))
+        yield EveryNSteps(TensorBoard(folder.path / "tensorboard"))
     if find_spec("matplotlib"):
         yield Curves(metrics, folder.path / "curves.png")
 

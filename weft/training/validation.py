@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from weft.data.tokeniser import Tokeniser
 from weft.decoding import Greedy, Search, search_all
 from weft.evaluation.perplexity import perplexity, token_loss
 from weft.evaluation.scores import bleu
 from weft.models.sequence_to_sequence import SequenceToSequence
-from weft.text.tokeniser import Tokeniser
 from weft.training.workers import ALONE, Workers
 
 Pair = tuple[Sequence[int], Sequence[int]]

@@ -22,7 +22,7 @@ from torch import distributed
 
 from weft.errors import WeftError
 from weft.models.sequence_to_sequence import PAD, Batch
-from weft.training.united import Replicated, United
+from weft.training.parallel import LocalModel, ReplicatedModel
 
 PATIENCE = timedelta(hours=2)  # that workers wait for one of them: a large corpus is read by the first alone
 Thing = TypeVar("Thing")
@@ -34,7 +34,7 @@ class Workers:
 
     rank: int = 0
     size: int = 1
-    union: type[United] = United  # how a model is theirs together
+    union: type[LocalModel] = LocalModel  # how a model is theirs together
 
     @property
     def is_first(self) -> bool:
@@ -71,7 +71,7 @@ class Workers:
         self.total(0.0)
 
     @contextmanager
-    def loss_in_words(self) -> Iterator[None]:
+    def friendly_worker_errors(self) -> Iterator[None]:
         """Within this context a worker that is gone is an error for the user to read."""
         try:
             yield
@@ -88,7 +88,7 @@ ALONE = Workers()
 
 
 @contextmanager
-def join(device: str, union: type[United] = Replicated) -> Iterator[Workers]:
+def join(device: str, union: type[LocalModel] = ReplicatedModel) -> Iterator[Workers]:
     """Those that were started together with this process; without others it is alone."""
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
@@ -99,7 +99,7 @@ def join(device: str, union: type[United] = Replicated) -> Iterator[Workers]:
     distributed.init_process_group("nccl" if device == "cuda" else "gloo", timeout=PATIENCE)
     team = Workers(distributed.get_rank(), size, union)
     try:
-        with team.loss_in_words():
+        with team.friendly_worker_errors():
             yield team
     finally:
         distributed.destroy_process_group()

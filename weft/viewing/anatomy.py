@@ -6,30 +6,30 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor, nn
 
+from weft.data.batches import filled
 from weft.models.sequence_to_sequence import SequenceToSequence
 from weft.parts.attention import Attention, causal
+from weft.parts.context_attention import ContextAttention
 from weft.parts.convolution import Bottleneck, Convolution, GatedConvolution
 from weft.parts.decoders import (
-    AttendBelow,
-    AttendEverywhere,
-    AttendFirst,
     AttentiveRecurrence,
-    Continuing,
+    BahdanauDecoder,
+    ByteNetDecoder,
+    ConvS2SDecoder,
+    ConvS2SLayer,
     FedLayer,
+    FromEncoderState,
+    GNMTDecoder,
     InputFeeding,
-    LookingLayer,
-    Stacked,
     Start,
 )
-from weft.parts.encoders import Ending, Recalling, Unfolded
-from weft.parts.ends import Entrance
-from weft.parts.feed_forward import Product
-from weft.parts.layers import Across, Layer, Layers, PreNorm, Replace, Wiring, Within
-from weft.parts.lookup import Lookup
+from weft.parts.encoders import FinalStates, Stretched, WithEmbeddings
+from weft.parts.feed_forward import FeedForward
+from weft.parts.frontend import Frontend
+from weft.parts.layers import CrossSublayer, Layer, Layers, NoResidual, PreNorm, Sublayer, Wiring
 from weft.parts.recurrent import Backward, Both, Cell, Forward
-from weft.text.batches import filled
-from weft.viewing.attention import Recorder
-from weft.viewing.heads import KINDS, place_of
+from weft.viewing.attention_heads import KINDS, place_of
+from weft.viewing.attention_maps import Recorder
 
 CROSS = "encoder-decoder attention"
 
@@ -98,26 +98,26 @@ def diagram(model: SequenceToSequence) -> Diagram:
 def _rows(stack: nn.Module) -> list[Row]:
     """What a stack does, in the order in which it does it."""
     match stack:
-        case Continuing():
+        case FromEncoderState():
             pairs = zip(stack.starts, stack.layers, strict=True)
             return [*(Row([_start(start), *_stretches(layer)]) for start, layer in pairs), *_closing(stack.closing)]
-        case Stacked():
+        case ByteNetDecoder():
             name = "joined with the encoder's column"
             join = Block(name, _count(stack.join), formula="W [x; h]", marks=("source",))
             return [_between(join), *_layers(stack)]
-        case Unfolded():
+        case Stretched():
             return [_between(_quiet(f"stretched to {stack.factor:g} × its length")), *_layers(stack)]
-        case Ending():
+        case FinalStates():
             return [*_layers(stack), _between(_quiet("and the state that each layer ended in"))]
-        case Recalling():
+        case WithEmbeddings():
             return [*_layers(stack), _between(_quiet("and the embeddings, for the values"))]
-        case Layers() | AttendEverywhere():
+        case Layers() | ConvS2SDecoder():
             return _layers(stack)
-        case AttendFirst():
+        case BahdanauDecoder():
             maxout = "maxout of U s + V x + C c"
             readout = Block("readout", _count(stack.readout), formula=maxout, marks=("fed",))
             return [Row(_stretches(stack.recurrence)), _between(readout)]
-        case AttendBelow():
+        case GNMTDecoder():
             return [Row(_stretches(stack.bottom)), *_layers(stack)]
         case InputFeeding():
             bottom = _cell(stack.bottom, "over [x; h̃]", "fed")
@@ -127,7 +127,7 @@ def _rows(stack: nn.Module) -> list[Row]:
     raise TypeError(f"nobody has said how to draw a {type(stack).__name__}")
 
 
-def _layers(stack: Layers | AttendBelow | AttendEverywhere) -> list[Row]:
+def _layers(stack: Layers | GNMTDecoder | ConvS2SDecoder) -> list[Row]:
     return [*(Row(_stretches(layer)) for layer in stack.layers), *_closing(stack.closing)]
 
 
@@ -136,14 +136,14 @@ def _stretches(part: nn.Module) -> list[Stretch]:
     match part:
         case Layer():
             return [stretch for name in part.order for stretch in _stretches(part.get_submodule(name))]
-        case Within():
-            return _wired(part.wiring, _crossing(part.body) if isinstance(part, Across) else _within(part.body))
+        case Sublayer():
+            return _wired(part.wiring, _crossing(part.body) if isinstance(part, CrossSublayer) else _within(part.body))
         case AttentiveRecurrence():
             attention = replace(_crossing(part.attention), marks=("source", "feeds"))
             return [_start(part.start), Stretch([attention]), Stretch([_cell(part.cell, "over [x; c]")])]
         case FedLayer():
             return [_start(part.start), *_wired(part.wiring, _cell(part.cell, "over [x; c]", "fed"))]
-        case LookingLayer():  # attention has the matrices of its query and of its output around it
+        case ConvS2SLayer():  # attention has the matrices of its query and of its output around it
             attention = _crossing(part.attention)
             formula = ", ".join(filter(None, (attention.formula, "s = W x + last word")))
             count = _count(part.query, part.attention, part.out)
@@ -153,7 +153,7 @@ def _stretches(part: nn.Module) -> list[Stretch]:
 
 
 def _wired(wiring: Wiring, block: Block) -> list[Stretch]:
-    past, norm = not isinstance(wiring.join, Replace), _norm(wiring.norm)
+    past, norm = not isinstance(wiring.join, NoResidual), _norm(wiring.norm)
     if isinstance(wiring, PreNorm):
         return [Stretch([*norm, block], past)]
     return [Stretch([block], past), *(Stretch([one]) for one in norm)]
@@ -184,7 +184,7 @@ def _quiet(name: str, parameters: int = 0) -> Block:
 
 def _crossing(part: nn.Module) -> Block:
     """Whatever looks at the encoder."""
-    formula = part.score.formula if isinstance(part, Lookup) else ""
+    formula = part.score.formula if isinstance(part, ContextAttention) else ""
     return Block(CROSS, _count(part), _heads(part), formula, ("source",))
 
 
@@ -194,7 +194,7 @@ def _within(part: nn.Module) -> Block:
         case Attention():
             name = "masked self-attention" if part.pattern is causal else "self-attention"
             return Block(name, _count(part), _heads(part))
-        case Product():
+        case FeedForward():
             return Block("feed-forward", _count(part), {"hidden": part.hidden})
         case Convolution() | GatedConvolution() | Bottleneck():
             kernel = (part if isinstance(part, Convolution) else part.convolution).kernel
@@ -225,7 +225,7 @@ def _embedding(part: nn.Module, but: nn.Module | None = None) -> Block:
     return Block("embedding", _count(part, but=but), sizes)
 
 
-def _positions(entrance: Entrance) -> Block:
+def _positions(entrance: Frontend) -> Block:
     return Block("positions", _count(entrance.position), marks=("quiet",))
 
 
@@ -236,7 +236,7 @@ def _count(*parts: nn.Module, but: nn.Module | None = None) -> int:
 
 
 @torch.inference_mode()
-def position_vectors(entrance: Entrance, length: int) -> Tensor:
+def position_vectors(entrance: Frontend, length: int) -> Tensor:
     """What the positions 0, 1, 2 … bring to a token that is all zeros: (length, D)."""
     length = min(length, entrance.position.limit or length)
     device = next(entrance.parameters()).device

@@ -8,10 +8,10 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from weft.viewing.heads import KINDS
+from weft.viewing.attention_heads import KINDS
 
 if TYPE_CHECKING:
-    from weft.viewing.attention import Attention
+    from weft.viewing.attention_maps import Attention
 
 DRAWING = Path(__file__).parent / "drawing"
 SCRIPTS = ("dom.js", "lines.js", "matrix.js", "overview.js", "panel.js", "standalone.js")
@@ -36,7 +36,7 @@ PAGE = Template("""\
 
 def standalone(seen: "Attention", kind: str = "cross", layer: int | None = None) -> str:
     """The page; it opens with this kind and layer (the last one where none is said)."""
-    data = {**seen.plain(), "kind": kind, "layer": layer}
+    data = {**seen.to_dict(), "kind": kind, "layer": layer}
     data["attention"] = {each: {"maps": maps} for each in KINDS if (maps := _rounded(getattr(seen, each).tolist()))}
     return document(seen.text, "attention", data, SCRIPTS, ("base.css", "standalone.css"))
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from weft.data.tokeniser import Tokeniser
 from weft.decoding import Beam
 from weft.decoding.hypothesis import length_penalised
 from weft.models.sequence_to_sequence import END, SequenceToSequence
-from weft.text.tokeniser import Tokeniser
 
 
 @dataclass(frozen=True)

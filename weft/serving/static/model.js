@@ -8,7 +8,7 @@ import { lookedAt } from "./sentence.js";
 export function open(root, app) {
   const { model } = app;
   const finish = [];
-  const position = partName(model.plan.ends.position);
+  const position = partName(model.plan.position);
   root.append(
     h("section", { class: "wide" }, h("h2", {}, "The model"), h("p", { class: "facts" }, ...facts(model)), diagram(model, finish)),
     h("section", {}, h("h2", {}, "Where its parameters are"), parameters(model)),
@@ -54,7 +54,7 @@ function groups(rows) {
 
 function diagram(model, finish) {
   const { diagram: drawn, plan } = model;
-  const position = partName(plan.ends.position);
+  const position = partName(plan.position);
   const block = (name, details = [], more = "") =>
     h("div", { class: `block ${more}` }, h("b", {}, name), ...details.filter(Boolean).map((detail) => h("small", { class: "number" }, detail)));
 

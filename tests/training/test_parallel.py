@@ -1,0 +1,71 @@
+"""A model shared out: every worker has its slices, what is tied stays tied, and all of it can be put together again."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch import distributed
+from torch.distributed.tensor import DTensor
+from torch.testing._internal.distributed.fake_pg import FakeStore
+
+from tests.training.tiny import are_equal, tiny_plan, weights_of
+from weft.models.sequence_to_sequence import Batch, SequenceToSequence
+from weft.training.parallel import ShardedModel, fill, gathered, slice_like, whole
+
+
+@pytest.fixture
+def group(request: pytest.FixtureRequest) -> Iterator[None]:
+    """As many workers as the test says, of whom this is the first and the others do nothing."""
+    backend, store = ("gloo", distributed.HashStore()) if request.param == 1 else ("fake", FakeStore())
+    distributed.init_process_group(backend, rank=0, world_size=request.param, store=store)
+    yield
+    distributed.destroy_process_group()
+
+
+def model() -> SequenceToSequence:
+    return tiny_plan(dropout=0.0).build()
+
+
+def locally(tensor: torch.Tensor) -> torch.Tensor:
+    assert isinstance(tensor, DTensor)
+    return tensor.to_local()
+
+
+@pytest.mark.parametrize("group", [2], indirect=True)
+def test_each_worker_has_half_of_everything(group: None) -> None:
+    sizes = {name: weight.numel() for name, weight in weights_of(model()).items()}
+    for name, parameter in ShardedModel(model()).model.named_parameters():
+        assert locally(parameter).numel() == sizes[name] / 2, name
+
+
+@pytest.mark.parametrize("group", [2], indirect=True)
+def test_a_slice_is_the_first_rows_for_the_first_worker(group: None) -> None:
+    united = ShardedModel(model())
+    words = torch.arange(264.0 * 8).view(264, 8)
+    assert locally(slice_like(words, united.model.head.words.weight)).equal(words[:132])
+    assert slice_like(words, words) is words
+
+
+@pytest.mark.parametrize("group", [1], indirect=True)
+def test_what_is_tied_stays_tied(group: None) -> None:
+    united = ShardedModel(model())
+    batch = Batch(torch.tensor([[5, 6, 2]]), torch.tensor([[7, 8, 2]]))
+    torch.autograd.backward(united(batch).objective)
+    torch.optim.SGD(united.model.parameters(), 0.1).step()
+    with united.whole() as plain:
+        for one in (united.model, plain):
+            assert one.source.embedding is one.target.embedding is one.head.words
+        assert plain.head.words.weight.equal(whole(united.model.head.words.weight))
+        assert not isinstance(plain.head.words.weight, DTensor)
+        assert torch.isfinite(plain(batch).objective)
+    assert sum(parameter.numel() for parameter in united.plain.parameters()) == 0, "room is given back"
+
+
+@pytest.mark.parametrize("group", [1], indirect=True)
+def test_weights_go_in_and_come_out(group: None) -> None:
+    others = weights_of(model())
+    united = ShardedModel(model())
+    assert not are_equal(gathered(dict(united.model.named_parameters()), keep=True), others)
+    fill(united.model, others)
+    assert are_equal(gathered(dict(united.model.named_parameters()), keep=True), others)
+    assert gathered(others, keep=False) == {}

@@ -1,0 +1,46 @@
+"""All checks of a model, one after the other."""
+
+import math
+from collections.abc import Iterator, Mapping
+
+from weft.checking.decoding import batched, beam_of_one, cached, padded, watched
+from weft.checking.exports import exported
+from weft.checking.model_under_test import Check, Finding, ModelUnderTest
+from weft.checking.text import round_trip
+from weft.checking.training import resumed
+from weft.checking.weights import fast_attention, stored
+from weft.errors import Interrupted, WeftError
+from weft.exports.export import FORMATS
+from weft.folder import Folder
+
+CHECKS: dict[str, Check] = {
+    "cached = uncached decoding": cached,
+    "batched = single": batched,
+    "padded = unpadded": padded,
+    "beam 1 = greedy": beam_of_one,
+    "watched = unwatched": watched,
+    "fast = clear attention": fast_attention,
+    "saved and loaded = original": stored,
+    "text = its round trip": round_trip,
+    "resumed = uninterrupted": resumed,
+    **{f"export to {to} = original": exported(to) for to in FORMATS},
+}
+
+
+def check(
+    folder: Folder, device: str = "cpu", checks: Mapping[str, Check] = CHECKS
+) -> Iterator[tuple[str, Finding | str]]:
+    """The name of each check and its finding, or why there is none, as they come."""
+    subject = ModelUnderTest.of(folder, device)
+    for name, measure in checks.items():
+        yield name, _measured(measure, subject)
+
+
+def _measured(measure: Check, subject: ModelUnderTest) -> Finding | str:
+    """What breaks off has failed, with its sentence; the checks after it are done all the same."""
+    try:
+        return measure(subject)
+    except Interrupted:
+        raise
+    except WeftError as error:
+        return Finding(math.nan, 0, " ".join(str(error).split()))

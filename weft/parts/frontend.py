@@ -1,0 +1,33 @@
+"""Where a model begins: tokens to vectors, with their positions.
+
+    x = dropout(√D · E[token] + PE)                                                        arXiv:1706.03762, § 3.4
+
+The matrix E may be one with the output's: sharing is object identity.
+"""
+
+import math
+
+from torch import Tensor, nn
+
+from weft.parts.dropout import Dropout
+from weft.parts.positions import Position
+
+
+class ScaledEmbedding(nn.Embedding):
+    """√D · E[token]: with E drawn as N(0, 1/D), components of variance 1."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return super().forward(input) * math.sqrt(self.embedding_dim)  # (B, T, D)
+
+
+class Frontend(nn.Module):
+    """Token embedding, position, dropout: ids (B, T) → (B, T, D)."""
+
+    def __init__(self, embedding: nn.Module, position: Position, dropout: float = 0.0):
+        super().__init__()
+        self.embedding = embedding
+        self.position = position
+        self.dropout = Dropout(dropout)
+
+    def forward(self, tokens: Tensor, positions: Tensor | None = None) -> Tensor:
+        return self.dropout(self.position(self.embedding(tokens), positions))  # type: ignore[no-any-return]

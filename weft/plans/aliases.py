@@ -1,0 +1,55 @@
+"""Other names for settings and parts: what the field calls them elsewhere, and what weft called them before.
+
+Both are accepted wherever a user types them, and in stored plans; what weft writes has the current names.
+"""
+
+SETTINGS = {
+    "lr": "rate",
+    "learning_rate": "rate",
+    "max_length": "longest",
+    "batch_size": "batch_tokens",
+    "max_steps": "steps",
+    "warmup": "schedule.warmup",
+    "warmup_steps": "schedule.warmup",
+    "max_grad_norm": "clip",
+    "gradient_accumulation_steps": "accumulate",
+    "d_model": "width",
+    "hidden_size": "width",
+    "num_layers": "layers",
+    "vocab_size": "vocabulary",
+    "d_ff": "feed_forward.hidden",
+    "label_smoothing": "head.smoothing",
+}
+FORMER_SECTION = "ends."  # embedding, position, head, vocabulary and sharing stood in it
+PARTS = {
+    "join": {"replace": "none"},
+    "stack": {
+        "ending": "final-states",
+        "recalling": "with-embeddings",
+        "unfolded": "stretched",
+        "continuing": "from-encoder-state",
+        "attend-first": "bahdanau",
+        "attend-below": "gnmt",
+        "attend-everywhere": "convs2s",
+        "stacked": "bytenet",
+    },
+}
+
+
+def setting(key: str) -> str:
+    """The current name of a setting.
+
+    >>> setting("lr"), setting("encoder.num_layers"), setting("ends.head.smoothing")
+    ('rate', 'encoder.layers', 'head.smoothing')
+    """
+    *section, name = key.replace("-", "_").removeprefix(FORMER_SECTION).split(".")
+    return ".".join([*section, SETTINGS.get(name, name) if len(section) < 2 else name])
+
+
+def part(slot: str, name: str) -> str:
+    """The current name of a part.
+
+    >>> part("join", "replace"), part("norm", "layer")
+    ('none', 'layer')
+    """
+    return PARTS.get(slot, {}).get(name, name)
