@@ -25,7 +25,7 @@ from tokenizers import Tokenizer
 
 from benchmarks.measure import interleaved, machine, say
 from benchmarks.peers import transformers_model
-from weft.crew import TranslatorPool
+from weft.tasks.pool import TranslatorPool
 from weft.data.batches import filled
 from weft.data.examples import EXAMPLES
 from weft.data.reading import read_pairs
@@ -33,10 +33,11 @@ from weft.decoding import best_first
 from weft.decoding.hypothesis import length_limits
 from weft.exports.agreement import BEAMS, agreement
 from weft.exports.ctranslate2 import Engine, write
-from weft.folder import Folder, parameters, save_weights
-from weft.models.sequence_to_sequence import PAD, START
+from weft.folder import Folder
+from weft.weights import parameters, save_weights
+from weft.data.codecs.subwords import PAD, START
 from weft.plans.presets import plan
-from weft.translator import Translator, load
+from weft.tasks.translator import Translator, load
 
 BATCHES = (32, 64, 128)  # sentences that CTranslate2 translates together
 ALONE = 20  # sentences whose latency is taken

@@ -16,7 +16,8 @@ import torch
 
 from benchmarks.measure import Timing, interleaved, machine, matmul_peak, peak_operations, say
 from benchmarks.training import PLACES, VOCABULARY, turn, weft_mean
-from weft.models.sequence_to_sequence import END, Batch
+from weft.data.codecs.subwords import END
+from weft.models.base import Batch
 from weft.plans.plan import Plan
 from weft.plans.presets import plan
 from weft.plans.size import step_cost

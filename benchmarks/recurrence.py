@@ -21,7 +21,9 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from benchmarks.measure import interleaved, machine, say
 from benchmarks.peers import shifted
 from benchmarks.training import VOCABULARY, Mean, batches_like_multi30k, check, mean_of, turn, weft_mean
-from weft.models.sequence_to_sequence import PAD, Batch, SequenceToSequence
+from weft.data.codecs.subwords import PAD
+from weft.models.encoder_decoder import EncoderDecoder
+from weft.models.base import Batch
 from weft.plans.presets import plan
 
 BATCHES = 4  # in a turn
@@ -30,7 +32,7 @@ BATCHES = 4  # in a turn
 class Loop(nn.Module):
     """What both loops have: (batch) → hidden (B, T, D), and words at both ends."""
 
-    def __init__(self, model: SequenceToSequence, dropout: float):
+    def __init__(self, model: EncoderDecoder, dropout: float):
         super().__init__()
         self.head = deepcopy(model.head)
         self.dropout = nn.Dropout(dropout)
@@ -51,7 +53,7 @@ class Loop(nn.Module):
 class PlainLSTM(Loop):
     """`seq2seq-rnn`: LSTMs that begin where others ended."""
 
-    def __init__(self, model: SequenceToSequence, dropout: float):
+    def __init__(self, model: EncoderDecoder, dropout: float):
         super().__init__(model, dropout)
         self.encoder, self.decoder = (
             nn.ModuleList(deepcopy(layer.mix.body.cell.rnn) for layer in stack.layers)
@@ -78,7 +80,7 @@ class PlainLSTM(Loop):
 class HandWritten(Loop):
     """`bahdanau`: a cell in a loop, and attention before each of its steps."""
 
-    def __init__(self, model: SequenceToSequence, dropout: float):
+    def __init__(self, model: EncoderDecoder, dropout: float):
         super().__init__(model, dropout)
         D = model.head.words.embedding_dim
         both = model.encoder.layers[0].mix.body
@@ -111,7 +113,7 @@ class HandWritten(Loop):
         return self.dropout(both.unflatten(-1, (-1, 2)).amax(-1))  # type: ignore[no-any-return]
 
 
-LOOPS: dict[str, Callable[[SequenceToSequence, float], Loop]] = {
+LOOPS: dict[str, Callable[[EncoderDecoder, float], Loop]] = {
     "seq2seq-rnn-tiny": PlainLSTM,
     "bahdanau-tiny": HandWritten,
 }

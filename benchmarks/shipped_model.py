@@ -14,11 +14,12 @@ from pathlib import Path
 from weft.data.reading import read_pairs
 from weft.decoding import Beam
 from weft.evaluation.report import report
-from weft.folder import Folder, read_weights
+from weft.folder import Folder
+from weft.weights import read_weights
 from weft.plans.presets import plan
 from weft.training.observers import Bar
 from weft.training.run import begin, trainer
-from weft.translator import Translator, note_aligner
+from weft.tasks.translator import Translator, note_aligner
 
 
 def ship(run: Folder, to: Path) -> Folder:

@@ -21,7 +21,9 @@ from torch.nn import functional as F
 from benchmarks.measure import interleaved, machine, matmul_peak, peak_memory, peak_operations, say
 from benchmarks.peers import TorchTransformer, transformers_logits, transformers_model
 from weft.data.batches import collate, compose
-from weft.models.sequence_to_sequence import END, PAD, Batch, SequenceToSequence
+from weft.data.codecs.subwords import END, PAD
+from weft.models.encoder_decoder import EncoderDecoder
+from weft.models.base import Batch
 from weft.plans.plan import Plan
 from weft.plans.presets import plan
 
@@ -53,7 +55,7 @@ def mean_of(logits: Callable[[Batch], Tensor]) -> Mean:
     return loss
 
 
-def weft_mean(model: SequenceToSequence) -> Mean:
+def weft_mean(model: EncoderDecoder) -> Mean:
     def loss(batch: Batch) -> Tensor:
         found = model(batch)
         return found.objective / found.count  # type: ignore[no-any-return]
@@ -97,7 +99,7 @@ def turn(model: nn.Module, mean: Mean, batches: list[Batch]) -> Callable[[], Non
     return steps
 
 
-def operations(model: SequenceToSequence, batches: list[Batch]) -> int:
+def operations(model: EncoderDecoder, batches: list[Batch]) -> int:
     """Additions and multiplications of matrix products on real tokens, forward and back; attention's own left out."""
     weights = {
         name: sum(m.weight.numel() for m in part.modules() if isinstance(m, nn.Linear))

@@ -8,9 +8,10 @@ import torch
 
 from tests.training.tiny import are_equal, tiny_plan, tiny_run, weights_of
 from weft import folder as folder_module
-from weft.data.tokeniser import Tokeniser
+from weft.data.codecs.subwords import Subwords
 from weft.errors import WeftError
-from weft.folder import Folder, load_weights, parameters, read_weights, save_weights, shipped, usable_device
+from weft.folder import Folder, shipped
+from weft.weights import load_weights, parameters, read_weights, save_weights, usable_device
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("languages", [("en", "de"), None])
 def test_a_folder_remembers_what_it_is(tmp_path: Path, languages: tuple[str, str] | None) -> None:
-    tokeniser, plan = Tokeniser.train([], 260), tiny_plan(vocabulary=260)
+    tokeniser, plan = Subwords.train([], 260), tiny_plan(vocabulary=260)
     Folder(tmp_path / "new").describe(plan, tokeniser, languages)
     found = Folder.find(tmp_path / "new")
     assert found.plan() == plan

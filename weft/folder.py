@@ -2,8 +2,8 @@
 each model that ships with weft.
 
     plan.yaml            what the model is made of
-    tokeniser.json       its subwords
-    about.json           its languages, and which heads align words
+    tokeniser.json       its codec
+    about.json           facts that its task noted, such as its languages
     model.safetensors    its weights (absent while a training is under way)
     SHA256SUMS           the checksums of its weights and subwords
     README.md            its card, where it has one
@@ -11,34 +11,27 @@ each model that ships with weft.
 """
 
 import json
-import math
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
+from torch import Tensor
 
+from weft.data import codecs
+from weft.data.codecs import Codec
 from weft.data.corpus import Corpus
-from weft.data.languages import Languages, direction_of
-from weft.data.tokeniser import Tokeniser
-from weft.disk import FULL, SUMS, damage, draft_of, read_text, seal, within, write_text
-from weft.errors import NoRoom, WeftError, unknown
-from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.disk import SUMS, damage, read_text, seal, within, write_text
+from weft.errors import WeftError, unknown
+from weft.models.base import Model
 from weft.plans.plan import Plan
 from weft.plans.presets import names, plan, read_whole_plan
+from weft.plans.size import outline
+from weft.weights import check_weights, load_weights, save_weights, usable_device
 
-KINDS = ("F16", "BF16", "F32", "F64")  # that weights are stored as
 MOST_BYTES = 100_000  # of about.json or a card
 SEALED = ("model.safetensors", "tokeniser.json")  # plan.yaml may be edited, and about.json is added to
-SLACK = 4  # as many numbers as a file has may be allocated for a model, for what is built and then shared
-DEVICES = ("cpu", "cuda", "mps")
 STEP = re.compile(r"step-\d{8,}")
 SHIPPED = Path(__file__).parent / "shipped"
 
@@ -103,13 +96,14 @@ class Folder:
         return sorted(found for found in self.checkpoints.glob("step-*") if STEP.fullmatch(found.name))
 
     def plan(self) -> Plan:
-        return read_whole_plan(within(self.path, "plan.yaml"))
+        return _parsed(within(self.path, "plan.yaml"), read_whole_plan)
 
-    def tokeniser(self) -> Tokeniser:
-        return Tokeniser.load(within(self.path, "tokeniser.json"))
+    def codec(self, name: str = "tokeniser") -> Codec:
+        """What turns values into ids and back; a task may have several, each in a file of its own."""
+        return _parsed(within(self.path, f"{name}.json"), codecs.load)
 
     def about(self) -> dict[str, Any]:
-        """What is known of the model beside its weights; nothing where the file is missing or damaged."""
+        """Facts about the model that its task noted; none where the file is missing or damaged."""
         try:
             about = json.loads(read_text(within(self.path, "about.json"), MOST_BYTES))
         except (OSError, ValueError, RecursionError):
@@ -124,7 +118,7 @@ class Folder:
             return None
 
     def validated_on(self) -> Corpus | None:
-        """The pairs that a run is validated on, where they are there and what was written."""
+        """The rows that a run is validated on, if they are there and undamaged."""
         tokens = self.path / "tokens" / "valid"
         if not Corpus.exists(tokens):
             return None
@@ -136,16 +130,11 @@ class Folder:
         """Write into about.json, beside what is there."""
         write_text(self.path / "about.json", json.dumps({**self.about(), **facts}))
 
-    def languages(self) -> Languages | None:
-        match self.about().get("languages"):
-            case [str() as source, str() as target]:
-                return source, target
-        return None
-
-    def describe(self, plan: Plan, tokeniser: Tokeniser, languages: Languages | None) -> None:
+    def describe(self, plan: Plan, own: Mapping[str, Codec], **facts: Any) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
-        self.note(languages=languages and direction_of(languages))
-        tokeniser.save(self.path / "tokeniser.json")
+        self.note(**facts)
+        for name, codec in own.items():
+            codec.save(self.path / f"{name}.json")
         plan.write(self.path / "plan.yaml")  # last: a folder without it is not a model
 
     def finish(self, weights: dict[str, Tensor]) -> None:
@@ -170,108 +159,29 @@ class Folder:
             raise WeftError(f"{newest[0]} is damaged: {wrong}.")
         return found
 
-    def model(self, device: str = "cpu") -> SequenceToSequence:
+    def model(self, device: str = "cpu") -> Model:
         """The model, ready to be used."""
-        where, weights = usable_device(device), self.weights()
-        plan = self.plan().with_settings({"vocabulary": len(self.tokeniser())})
-        with _Budget(weights):
-            model = plan.build()
+        where, weights, plan = usable_device(device), self.weights(), self.plan()
+        check_weights(outline(plan), weights)
+        model = plan.build()
         load_weights(model, weights)
         return model.to(where).eval()
 
 
-def usable_device(name: str) -> torch.device:
-    """cpu, cuda or mps, where there is one."""
-    if name.partition(":")[0] not in DEVICES:
-        raise WeftError(unknown("device", name, DEVICES))
+Parsed = TypeVar("Parsed")
+
+
+_CACHE: dict[Path, tuple[tuple[int, int], Any]] = {}  # by file: when it was written and how long it is, what it holds
+
+
+def _parsed(file: Path, parse: Callable[[Path], Parsed]) -> Parsed:
+    """What a file holds, parsed once for as long as it is unchanged."""
     try:
-        made = torch.zeros(1, device=name)
-        made.item()  # a tensor without numbers in it, as of "meta", is of no use
-        return made.device
-    except (RuntimeError, AssertionError):  # torch says it in both ways
-        raise WeftError(f"there is no device {name!r} here: cpu always is, cuda and mps on some machines.") from None
-
-
-def parameters(model: nn.Module) -> dict[str, nn.Parameter]:
-    """By name; what is shared stands under its first name only."""
-    return dict(model.named_parameters())
-
-
-def save_weights(weights: dict[str, Tensor], file: Path) -> None:
-    """Written under a temporary name and renamed: a file is there as a whole or not at all."""
-    with draft_of(file) as draft:
-        try:
-            save_file({name: value.detach().contiguous().cpu() for name, value in weights.items()}, draft)
-        except SafetensorError as error:
-            reason = re.search(r"os error (\d+)", str(error))
-            kind = NoRoom if reason and int(reason[1]) in FULL else WeftError
-            raise kind(f"{file} could not be written: {error}.") from None
-        draft.chmod(0o644)  # the library makes it readable for its owner only
-
-
-def read_weights(file: Path) -> dict[str, Tensor]:
-    with _opened(file) as stored:
-        return {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
-
-
-def load_weights(model: nn.Module, file: Path) -> None:
-    """Fill a model; stored as float16 or float32, it becomes what the model is."""
-    stored = fitting_weights(model, file)
-    with torch.no_grad():
-        for name, parameter in parameters(model).items():
-            parameter.copy_(stored[name])
-
-
-def fitting_weights(model: nn.Module, file: Path) -> dict[str, Tensor]:
-    """The weights in a file that was written for a model like this one."""
-    _refuse_unfitting(model, file)
-    return read_weights(file)
-
-
-class _Budget(TorchFunctionMode):
-    """While a model is built it gets no more memory than the file of its weights is worth, whatever its plan claims."""
-
-    def __init__(self, file: Path):
-        super().__init__()
-        with _opened(file) as stored:
-            self.numbers = sum(math.prod(stored.get_slice(name).get_shape()) for name in stored.keys())  # noqa: SIM118
-        self.file, self.left = file, SLACK * self.numbers
-
-    def __torch_function__(self, function: Any, types: Any, given: Any = (), options: Any = None) -> Any:
-        if function in (torch.empty, torch.zeros, torch.ones):
-            self.left -= math.prod(given if isinstance(given[0], int) else given[0])
-            if self.left < 0:
-                raise WeftError(
-                    f"{self.file} does not fit the plan: it has {self.numbers:,} weights, the plan far more."
-                )
-        return function(*given, **(options or {}))
-
-
-def _refuse_unfitting(model: nn.Module, file: Path) -> None:
-    """By the file's header: nothing is read yet."""
-    with _opened(file) as stored:
-        shapes = {name: tuple(stored.get_slice(name).get_shape()) for name in stored.keys()}  # noqa: SIM118
-        kinds = {name: stored.get_slice(name).get_dtype() for name in shapes}
-    wanted = {name: tuple(parameter.shape) for name, parameter in parameters(model).items()}
-    wrong = [f"{name} is missing" for name in wanted.keys() - shapes.keys()]
-    wrong += [f"{name} is not part of this plan" for name in shapes.keys() - wanted.keys()]
-    for name in wanted.keys() & shapes.keys():
-        if wanted[name] != shapes[name]:
-            wrong.append(f"{name} is {shapes[name]}, and the plan wants {wanted[name]}")
-        elif kinds[name] not in KINDS:
-            wrong.append(f"{name} is stored as {kinds[name]}, and weights are {', '.join(KINDS)}")
-    if wrong:
-        listed = "\n".join(f"  {line}" for line in sorted(wrong)[:20])
-        raise WeftError(f"{file} does not fit the plan, in {len(wrong)} places:\n{listed}")
-
-
-@contextmanager
-def _opened(file: Path) -> Iterator[Any]:
-    """A safetensors file. The library refuses a header that promises more or less than the file holds."""
-    try:
-        with safe_open(file, "pt") as stored:
-            yield stored
-    except FileNotFoundError:
-        raise WeftError(f"{file} is missing.") from None
-    except (SafetensorError, OSError) as error:
-        raise WeftError(f"{file} is damaged or not a safetensors file: {error}") from None
+        stat = file.stat()
+    except OSError:
+        return parse(file)  # which says what is wrong
+    stamp = stat.st_mtime_ns, stat.st_size
+    if _CACHE.get(file, (None,))[0] != stamp:
+        _CACHE[file] = stamp, parse(file)
+    parsed: Parsed = _CACHE[file][1]
+    return parsed

@@ -20,12 +20,13 @@ from weft.checking.checks import CHECKS, check
 from weft.checking.model_under_test import Finding, ModelUnderTest
 from weft.checking.weights import other_bits
 from weft.data.languages import Languages
-from weft.data.tokeniser import Tokeniser
+from weft.data.codecs.subwords import Subwords
 from weft.decoding import Sample
 from weft.errors import Interrupted
 from weft.exports.agreement import Agreement, worst
-from weft.folder import Folder, parameters, save_weights
-from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.folder import Folder
+from weft.weights import parameters, save_weights
+from weft.models.encoder_decoder import EncoderDecoder
 from weft.parts.call import Call, Memory, State
 from weft.plans import names, plan
 from weft.plans.plan import Plan
@@ -33,7 +34,7 @@ from weft.training import checkpoint
 from weft.viewing.attention_maps import Recorder
 
 SMALL = {"width": 32, "layers": 2, "feed_forward.hidden": 24, "vocabulary": 280, "dropout": 0.2}
-TOKENISER = Tokeniser.train([text for pair in PAIRS[:50] for text in pair], 280)
+TOKENISER = Subwords.train([text for pair in PAIRS[:50] for text in pair], 280)
 INSIDE = {name: measure for name, measure in CHECKS.items() if not name.startswith("export")}
 
 
@@ -75,11 +76,11 @@ def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def sees_padding(monkeypatch: pytest.MonkeyPatch) -> None:
-    def encode(model: SequenceToSequence, source: Tensor, watch: Any = None) -> Memory:
+    def encode(model: EncoderDecoder, source: Tensor, watch: Any = None) -> Memory:
         call = Call(keep=torch.ones_like(source, dtype=torch.bool), watch=watch, place="encoder")
         return model.encoder(model.source(source), call)
 
-    monkeypatch.setattr(SequenceToSequence, "encode", encode)
+    monkeypatch.setattr(EncoderDecoder, "encode", encode)
 
 
 def another_beam(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,8 +104,8 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def normalises(monkeypatch: pytest.MonkeyPatch) -> None:
-    encode = Tokeniser.encode
-    monkeypatch.setattr(Tokeniser, "encode", lambda self, text: encode(self, unicodedata.normalize("NFC", text)))
+    encode = Subwords.encode
+    monkeypatch.setattr(Subwords, "encode", lambda self, text: encode(self, unicodedata.normalize("NFC", text)))
 
 
 def forgets_its_draws(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -206,7 +206,7 @@ def test_files_of_empty_lines_have_no_pair(desk: Path) -> None:
 def test_evaluate_knows_what_is_wrong_before_it_translates(
     desk: Path, wrong: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.translator.Translator.search", lambda *_: pytest.fail("translated already"))
+    monkeypatch.setattr("weft.tasks.translator.Translator.search", lambda *_: pytest.fail("translated already"))
     assert weft("evaluate", "run", "--source", "test.en", "--reference", "test.de", *wrong, cwd=desk).returncode == 2
 
 
@@ -413,7 +413,7 @@ def test_ctrl_c_is_answered_with_a_word(desk: Path, monkeypatch: pytest.MonkeyPa
     def ctrl_c(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("weft.translator.load", ctrl_c)
+    monkeypatch.setattr("weft.tasks.translator.load", ctrl_c)
     done = weft("translate", "run", cwd=desk, stdin="red\n")
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "weft: stopped.\n")
 

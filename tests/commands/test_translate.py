@@ -28,5 +28,5 @@ def test_nothing_heavy_is_loaded() -> None:
     )
     translation, loaded = done.stdout.splitlines()
     assert translation == "Wie geht es dir?"
-    assert {"torch", "weft.translator"} <= {*loaded.split()}
+    assert {"torch", "weft.tasks.translator"} <= {*loaded.split()}
     assert not NOT_NEEDED & {*loaded.split()}

@@ -8,7 +8,8 @@ from torch.testing import assert_close
 from tests.contracts.tiny import every_model, filled, model_with, sentences, there_and_back, tiny_plan, without_gradient
 from weft.measuring.scaling import declared
 from weft.measuring.workloads import looks
-from weft.models.sequence_to_sequence import PAD, Batch
+from weft.data.codecs.subwords import PAD
+from weft.models.base import Batch
 from weft.parts.call import Memory, State
 
 every_part = pytest.mark.parametrize(("slot", "name"), list(every_model()))

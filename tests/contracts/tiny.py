@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from weft.models.sequence_to_sequence import END, PAD
+from weft.data.codecs.subwords import END, PAD
 from weft.plans.catalogues import ALL
 from weft.plans.part import Part
 from weft.plans.plan import Plan

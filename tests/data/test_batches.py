@@ -10,10 +10,11 @@ from weft.data import batches
 from weft.data.batches import Batches, collate, compose, filled
 from weft.data.corpus import Corpus
 from weft.data.reading import read_pairs
-from weft.data.tokeniser import SPECIAL_TOKENS, Tokeniser
-from weft.models.sequence_to_sequence import PAD, Batch
+from weft.data.codecs.subwords import SPECIAL_TOKENS, Subwords
+from weft.data.codecs.subwords import PAD
+from weft.models.base import Batch
 
-TOKENISER = Tokeniser.train(
+TOKENISER = Subwords.train(
     (text for i in range(200) for text in (str(i), "x" * (1 + i % 10))), len(SPECIAL_TOKENS) + 280
 )
 MULTI30K = Path(__file__).parents[3] / "shared/data/multi30k"
@@ -155,7 +156,7 @@ def test_at_most_six_percent_is_padding_on_multi30k(tmp_path: Path) -> None:
     if not MULTI30K.is_dir():
         pytest.skip(f"{MULTI30K} is not there")
     pairs = list(read_pairs([MULTI30K / "train.en.xz", MULTI30K / "train.de.xz"]))
-    tokeniser = Tokeniser.train((text for pair in pairs for text in pair), 10_000)
+    tokeniser = Subwords.train((text for pair in pairs for text in pair), 10_000)
     corpus = Corpus.write(tmp_path, pairs, tokeniser)
     assert len(corpus) == 29_000
     assert padding(Batches(corpus, 4096, 1, tokeniser).epoch(0)) <= 0.06

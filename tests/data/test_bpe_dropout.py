@@ -10,26 +10,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.data.bpe_dropout import DRAWS, BpeDropout
-from weft.data.tokeniser import SPECIAL_TOKENS, Tokeniser
-from weft.models.sequence_to_sequence import END
+from weft.data.codecs.subwords import SPECIAL_TOKENS, Subwords
+from weft.data.codecs.subwords import END
 
 SPACES = [" ", "  ", "\n", "\n\n\n", "\t \t"]
 WORDS = ["don't", "'surprise", "surprise", "suburb's", "dinosaur.", "...", "1999", "ä日😀", *SPACES]
-TOKENISER = Tokeniser.train(["".join(WORDS), " ".join(WORDS), *WORDS] * 3, 320)
+TOKENISER = Subwords.train(["".join(WORDS), " ".join(WORDS), *WORDS] * 3, 320)
 TEXTS = st.lists(st.sampled_from([*WORDS, "x", "s", "u", "'"])).map("".join) | st.text()
 
 
-def with_merges(folder: Path, *merges: tuple[str, str]) -> Tokeniser:
+def with_merges(folder: Path, *merges: tuple[str, str]) -> Subwords:
     """Bytes, and these merges in this order."""
-    Tokeniser.train([], len(SPECIAL_TOKENS) + 256).save(folder / "bytes.json")
+    Subwords.train([], len(SPECIAL_TOKENS) + 256).save(folder / "bytes.json")
     learned = json.loads((folder / "bytes.json").read_text(encoding="utf-8"))
     learned["pieces"] += [left + right for left, right in merges]
     learned["merges"] = merges
     (folder / "merges.json").write_text(json.dumps(learned), encoding="utf-8")
-    return Tokeniser.load(folder / "merges.json")
+    return Subwords.load(folder / "merges.json")
 
 
-def frequencies(tokeniser: Tokeniser, text: str, rate: float, seeds: int = 1000) -> dict[str, float]:
+def frequencies(tokeniser: Subwords, text: str, rate: float, seeds: int = 1000) -> dict[str, float]:
     """How often each segmentation of a text comes."""
     ids = tokeniser.encode(text)
     drawn: Counter[str] = Counter()

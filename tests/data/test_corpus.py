@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from weft.data.corpus import Corpus
-from weft.data.tokeniser import SPECIAL_TOKENS, Tokeniser
+from weft.data.codecs.subwords import SPECIAL_TOKENS, Subwords
 
-BYTES = Tokeniser.train(
+BYTES = Subwords.train(
     [], len(SPECIAL_TOKENS) + 256
 )  # a text has a token for each byte, one for a space before it, and END
 PAIRS = [("man", "Mann"), ("small dinosaur", "kleiner Dinosaurier"), ("ein\u2028Satz", "\x85 ↵"), ("a", "b")]
 
 
-class Larger(Tokeniser):
+class Larger(Subwords):
     """One with ids that need more than 16 bits."""
 
     def __len__(self) -> int:

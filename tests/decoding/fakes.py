@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from weft.models.sequence_to_sequence import END, PAD, START
+from weft.data.codecs.subwords import END, PAD, START
 from weft.parts.call import Memory, State, Watch
 
 A, B, C = 3, 4, 5

@@ -10,7 +10,7 @@ import torch
 from tests.decoding.fakes import FOREVER, TRAP, VOCABULARY, A, B, C, History, TableModel, one_table, sources
 from weft.decoding import Beam, Constrained, Greedy, Hypothesis, Phrase, Sample
 from weft.errors import WeftError
-from weft.models.sequence_to_sequence import END, START
+from weft.data.codecs.subwords import END, START
 
 
 def only(found: list[list[Hypothesis]]) -> list[Hypothesis]:

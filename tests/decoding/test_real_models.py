@@ -8,7 +8,8 @@ from torch import Tensor
 
 from weft.data.batches import filled
 from weft.decoding import Beam, Greedy, Hypothesis, Sample, Search, search_all
-from weft.models.sequence_to_sequence import END, START, SequenceToSequence
+from weft.data.codecs.subwords import END, START
+from weft.models.encoder_decoder import EncoderDecoder
 from weft.plans import plan
 
 SMALL = {"width": 16, "layers": 2, "mixer.heads": 2, "cross.heads": 2, "feed_forward.hidden": 24, "vocabulary": 260}
@@ -16,7 +17,7 @@ SOURCES = [[7, 8, 9, END], [5, END], [100, 7, 42, 17, 9, 11, END], [6, 6, 6, END
 SEARCHES = [Greedy(), Beam(1), Beam(4), Beam(3, length_penalty=0.0), Sample(temperature=2.0)]
 
 
-def small(seed: int = 1, **settings: object) -> SequenceToSequence:
+def small(seed: int = 1, **settings: object) -> EncoderDecoder:
     """Its words differ in how likely they are and END is the likeliest, so that sentences end, one after the other."""
     torch.manual_seed(seed)
     model = plan("transformer-tiny").with_settings({**SMALL, **settings}).build().eval()
@@ -29,7 +30,7 @@ def small(seed: int = 1, **settings: object) -> SequenceToSequence:
 FAMILIES = ["seq2seq-rnn", "bahdanau", "luong", "gnmt", "convs2s", "bytenet"]
 
 
-def small_of(family: str) -> SequenceToSequence:
+def small_of(family: str) -> EncoderDecoder:
     """The same of another family: 16 wide, three layers where it may have them."""
     torch.manual_seed(1)
     found = plan(f"{family}-tiny")
@@ -45,7 +46,7 @@ MODEL = small()
 
 
 @torch.no_grad()
-def recomputed(model: SequenceToSequence, source: list[int], ids: tuple[int, ...]) -> Tensor:
+def recomputed(model: EncoderDecoder, source: list[int], ids: tuple[int, ...]) -> Tensor:
     """Log-probabilities of a hypothesis, all positions at once and nothing remembered."""
     memory = model.encode(torch.tensor([source]))
     hidden = model.decode(torch.tensor([[START, *ids[:-1]]]), memory)

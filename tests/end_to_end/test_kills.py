@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from tests.training.tiny import SETTINGS, are_equal, reversed_letters
-from weft.folder import Folder, read_weights
+from weft.folder import Folder
+from weft.weights import read_weights
 from weft.training import checkpoint
 
 EVERY = 10  # steps from one checkpoint to the next

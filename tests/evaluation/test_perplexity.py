@@ -6,12 +6,13 @@ import torch
 from tests.training.tiny import tiny_plan
 from weft.evaluation import perplexity
 from weft.evaluation.perplexity import pair_losses, token_loss
-from weft.models.sequence_to_sequence import START, SequenceToSequence
+from weft.data.codecs.subwords import START
+from weft.models.encoder_decoder import EncoderDecoder
 
 PAIRS = [([5, 6, 2], [7, 8, 9, 2]), ([5, 2], [9, 2]), ([9, 9, 9, 9, 2], [4, 5, 2])]
 
 
-def models(count: int) -> list[SequenceToSequence]:
+def models(count: int) -> list[EncoderDecoder]:
     found = []
     for seed in range(count):
         torch.manual_seed(seed)
@@ -20,7 +21,7 @@ def models(count: int) -> list[SequenceToSequence]:
 
 
 @torch.no_grad()
-def probabilities(model: SequenceToSequence) -> torch.Tensor:
+def probabilities(model: EncoderDecoder) -> torch.Tensor:
     """Of all target tokens, a sentence at a time."""
     found = []
     for source, target in PAIRS:

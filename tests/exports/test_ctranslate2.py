@@ -9,11 +9,13 @@ import torch
 from tests.contracts.tiny import PLACES, every_model, stirred
 from tests.toys import PAIRS
 from weft.data.batches import filled
-from weft.data.tokeniser import SPECIAL_TOKENS, Tokeniser
+from weft.data.codecs.subwords import SPECIAL_TOKENS, Subwords
 from weft.decoding import best_first, search_all
 from weft.decoding.hypothesis import length_limits
 from weft.errors import WeftError
-from weft.models.sequence_to_sequence import END, Batch, SequenceToSequence
+from weft.data.codecs.subwords import END
+from weft.models.encoder_decoder import EncoderDecoder
+from weft.models.base import Batch
 from weft.plans import names, plan
 from weft.plans.part import Part
 from weft.plans.plan import Plan
@@ -32,8 +34,8 @@ REFUSED = {
 
 
 @pytest.fixture(scope="module")
-def tokeniser() -> Tokeniser:
-    return Tokeniser.train((text for pair in PAIRS for text in pair), VOCABULARY)
+def tokeniser() -> Subwords:
+    return Subwords.train((text for pair in PAIRS for text in pair), VOCABULARY)
 
 
 def small(chosen: Plan) -> Plan:
@@ -52,10 +54,10 @@ def small(chosen: Plan) -> Plan:
     return chosen.with_settings(settings)
 
 
-def ending(chosen: Plan, source: list[int]) -> SequenceToSequence:
+def ending(chosen: Plan, source: list[int]) -> EncoderDecoder:
     """Random weights, and an END that is the likeliest token nine times out of ten: translations are short."""
     model = stirred(chosen.build()).eval()
-    assert isinstance(model, SequenceToSequence)
+    assert isinstance(model, EncoderDecoder)
     target = torch.randint(len(SPECIAL_TOKENS), VOCABULARY, (1, 16))
     with torch.no_grad():
         logits = model.head.logits(model.decode(target, model.encode(filled([source]))))[0]
@@ -63,7 +65,7 @@ def ending(chosen: Plan, source: list[int]) -> SequenceToSequence:
     return model
 
 
-def assert_equal(chosen: Plan, tokeniser: Tokeniser, folder: Path) -> None:
+def assert_equal(chosen: Plan, tokeniser: Subwords, folder: Path) -> None:
     """The same ratings to 1e-4 and the same tokens, with greedy and with beam search."""
     from weft.exports.ctranslate2 import Engine, write
 
@@ -90,7 +92,7 @@ TRANSFORMERS = [name for name in names() if plan(name).decoder.stack == Part("pl
 
 
 @pytest.mark.parametrize("name", TRANSFORMERS)
-def test_every_transformer_is_equal(name: str, tokeniser: Tokeniser, tmp_path: Path) -> None:
+def test_every_transformer_is_equal(name: str, tokeniser: Subwords, tmp_path: Path) -> None:
     assert_equal(small(plan(name)), tokeniser, tmp_path)
 
 
@@ -106,7 +108,7 @@ def test_every_other_family_is_refused_by_its_slots(name: str) -> None:
 
 
 @pytest.mark.parametrize(("slot", "name"), [(slot, name) for slot, name in every_model() if slot != "preset"])
-def test_every_part_is_equal_or_refused(slot: str, name: str, tokeniser: Tokeniser, tmp_path: Path) -> None:
+def test_every_part_is_equal_or_refused(slot: str, name: str, tokeniser: Subwords, tmp_path: Path) -> None:
     from weft.exports.ctranslate2_spec import EXPRESSIBLE, refuse_inexpressible
 
     chosen = Plan().with_settings({**SMALL, "width": 16, **PLACES[slot](name)})
@@ -130,7 +132,7 @@ def test_every_part_is_equal_or_refused(slot: str, name: str, tokeniser: Tokenis
     ],
     ids=str,
 )
-def test_what_only_differs_in_shape_is_equal(settings: dict[str, object], tokeniser: Tokeniser, tmp_path: Path) -> None:
+def test_what_only_differs_in_shape_is_equal(settings: dict[str, object], tokeniser: Subwords, tmp_path: Path) -> None:
     assert_equal(Plan().with_settings({**SMALL, "width": 16, **settings}), tokeniser, tmp_path)
 
 

@@ -14,8 +14,9 @@ from weft.decoding import Beam, search_all
 from weft.exports import export as exporting
 from weft.exports.agreement import Agreement
 from weft.exports.export import export
-from weft.folder import Folder, parameters
-from weft.models.sequence_to_sequence import END
+from weft.folder import Folder
+from weft.weights import parameters
+from weft.data.codecs.subwords import END
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 
 from weft.exports.subwords import write_tokenizer
 from weft.folder import Folder
-from weft.models.sequence_to_sequence import END, PAD, START
+from weft.data.codecs.subwords import END, PAD, START
 
 
 @pytest.fixture(scope="module")

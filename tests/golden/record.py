@@ -17,7 +17,6 @@ import torch
 import weft
 from tests.toys import PAIRS, SMALL
 from weft.plans.presets import plan
-from weft.training.run import begin, trainer
 
 HERE = Path(__file__).parent
 FILE = HERE / "golden.json"
@@ -83,7 +82,7 @@ def settings(name: str) -> dict[str, Any]:
 def losses(name: str, out: Path) -> list[list[float]]:
     seen = Losses()
     recipe = plan(name).with_settings(settings(name))
-    trainer(begin(recipe, PAIRS[:200], PAIRS[200:210], out, ("en", "de")), [seen]).train()
+    weft.train(recipe, PAIRS[:200], PAIRS[200:210], out, observers=lambda task, plan: [seen])
     return seen.seen
 
 
@@ -102,8 +101,7 @@ def record() -> None:
     FILE.write_text(json.dumps({"machine": machine(), **computed()}, ensure_ascii=False) + "\n")
     shutil.rmtree(OLD_RUN, ignore_errors=True)
     small = settings("bahdanau-tiny") | {"steps": 4, "validate_every": 2, "average_of": 1, "width": 8}
-    job = trainer(begin(plan("bahdanau-tiny").with_settings(small), PAIRS[:20], PAIRS[20:24], OLD_RUN, ("en", "de")))
-    job.train()
+    weft.train(plan("bahdanau-tiny").with_settings(small), PAIRS[:20], PAIRS[20:24], OLD_RUN)
     for name in ("tensorboard", "curves.png"):
         thing = OLD_RUN / name
         shutil.rmtree(thing) if thing.is_dir() else thing.unlink()

@@ -9,7 +9,9 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from tests.models.tiny import tiny
-from weft.models.sequence_to_sequence import END, PAD, START, Batch, SequenceToSequence
+from weft.data.codecs.subwords import END, PAD, START
+from weft.models.encoder_decoder import EncoderDecoder
+from weft.models.base import Batch
 from weft.parts.positions import sinusoids
 
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # torch says that pre-norm is slower there
@@ -46,7 +48,7 @@ def torchs_name(name: str) -> str:
     return name
 
 
-def pair(wiring: str) -> tuple[SequenceToSequence, nn.Transformer]:
+def pair(wiring: str) -> tuple[EncoderDecoder, nn.Transformer]:
     """Ours, and torch's with all its weights copied from ours."""
     ours = tiny(wiring=wiring, head={"name": "tied", "smoothing": SMOOTHING})
     with torch.no_grad():

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from tests.parts.watchers import Looking
-from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.models.encoder_decoder import EncoderDecoder
 from weft.parts.dropout import Dropout
 from weft.parts.feed_forward import FeedForward
 from weft.parts.positions import ConcatenatedSinusoid, Learned, NoPosition
@@ -15,7 +15,7 @@ from weft.plans.presets import plan
 SMALL = {"width": 8, "layers": 2, "vocabulary": 260}
 
 
-def built(**settings: object) -> SequenceToSequence:
+def built(**settings: object) -> EncoderDecoder:
     return Plan().with_settings({**SMALL, **settings}).build()
 
 

@@ -2,7 +2,7 @@
 
 from weft.data.sentences import split_sentences
 from weft.serving.documents import Html, Sentence
-from weft.translator import Translation
+from weft.tasks.translator import Translation
 
 
 def capitals(html: str, order: list[int] | None = None) -> str:

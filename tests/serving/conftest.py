@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 
 from tests.toys import toy_run
 from weft.serving.app import create_app
-from weft.translator import Translator, load
+from weft.tasks.translator import Translator, load
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from weft.serving.detection import SENTENCES, chance, sample
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 
 def test_the_chance_of_the_source_language() -> None:

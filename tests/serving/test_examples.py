@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from tests.serving.examples import ASKED, answers, short
 from weft.serving.app import create_app
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 
 @pytest.fixture(scope="module")

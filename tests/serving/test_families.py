@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from tests.checking.test_check import model_folder
 from tests.contracts.tiny import tiny_plan
 from weft.serving.app import Settings, create_app
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 FORMULAS = {  # of the score
     "bahdanau": "v · tanh(W s + U h)",

@@ -12,7 +12,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from weft.serving.app import create_app
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 

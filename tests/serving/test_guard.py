@@ -12,7 +12,7 @@ from weft.serving.app import create_app
 from weft.serving.guard import COMING
 from weft.serving.queue import Full
 from weft.serving.service import Service, Settings
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 
 def test_a_body_that_is_too_large(toy: Translator) -> None:

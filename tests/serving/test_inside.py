@@ -9,7 +9,7 @@ import torch
 from fastapi.testclient import TestClient
 
 from weft.serving.app import STATIC
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 from weft.viewing.attention_heads import KINDS, Head
 from weft.viewing.page import DRAWING
 

@@ -11,7 +11,7 @@ from weft.serving import keys, libretranslate
 from weft.serving.app import create_app
 from weft.serving.queue import Queue
 from weft.serving.service import Settings
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 ASKED = {"q": "red cat", "source": "en", "target": "de"}
 

@@ -3,7 +3,7 @@
 import torch
 from fastapi.testclient import TestClient
 
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 
 def test_its_sizes(client: TestClient, toy: Translator) -> None:

@@ -17,7 +17,7 @@ import pytest
 from libretranslatepy import LibreTranslateAPI
 
 from benchmarks.load import press
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 
 @pytest.fixture(scope="module")

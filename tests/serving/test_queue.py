@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from weft.decoding import Greedy, Hypothesis
-from weft.models.sequence_to_sequence import END
+from weft.data.codecs.subwords import END
 from weft.serving.metrics import Metrics
 from weft.serving.queue import Died, Full, Queue
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 LONG = "a" * 2000
 

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from weft.decoding import Beam
 from weft.serving.app import create_app
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,8 @@ from tests.training.tiny import Scripted, Told, are_equal, tiny_run, tiny_traine
 from weft import folder as folder_module
 from weft.disk import owned
 from weft.errors import Interrupted, NoRoom, WeftError
-from weft.folder import Folder, read_weights
+from weft.folder import Folder
+from weft.weights import read_weights
 from weft.training import checkpoint
 from weft.training.run import begin
 from weft.training.run import resumed as longer

@@ -20,8 +20,10 @@ from tests.training.tiny import (
     weights_of,
 )
 from weft.errors import WeftError
-from weft.folder import parameters, read_weights
-from weft.models.sequence_to_sequence import PAD, START, Batch, SequenceToSequence
+from weft.weights import parameters, read_weights
+from weft.data.codecs.subwords import PAD, START
+from weft.models.encoder_decoder import EncoderDecoder
+from weft.models.base import Batch
 from weft.parts.heads import Loss
 from weft.training import checkpoint
 from weft.training.loop import Trainer
@@ -30,7 +32,7 @@ from weft.training.run import begin
 ONE_STEP = {"dropout": 0.0, "steps": 1, "epsilon": 0.001, "schedule": "constant", "average_of": 1}
 
 
-def clear_gradient(model: SequenceToSequence, batches: list[Batch], smoothing: float) -> list[Tensor]:
+def clear_gradient(model: EncoderDecoder, batches: list[Batch], smoothing: float) -> list[Tensor]:
     """Of the smoothed cross-entropy, divided by all tokens of all batches, the way PyTorch says it."""
     total, tokens = torch.zeros(()), 0
     for batch in batches:

@@ -9,7 +9,8 @@ from torch.distributed.tensor import DTensor
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from tests.training.tiny import are_equal, tiny_plan, weights_of
-from weft.models.sequence_to_sequence import Batch, SequenceToSequence
+from weft.models.encoder_decoder import EncoderDecoder
+from weft.models.base import Batch
 from weft.training.parallel import ShardedModel, fill, gathered, slice_like, whole
 
 
@@ -22,7 +23,7 @@ def group(request: pytest.FixtureRequest) -> Iterator[None]:
     distributed.destroy_process_group()
 
 
-def model() -> SequenceToSequence:
+def model() -> EncoderDecoder:
     return tiny_plan(dropout=0.0).build()
 
 

@@ -13,7 +13,8 @@ import torch
 
 from tests.training.tiny import Scripted, Told, are_equal, tiny_run, tiny_trainer, weights_of
 from weft.errors import Interrupted, WeftError
-from weft.folder import Folder, read_weights
+from weft.folder import Folder
+from weft.weights import read_weights
 from weft.training import checkpoint
 from weft.training.loop import Trainer
 from weft.training.observers import MetricsFile

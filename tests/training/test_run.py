@@ -13,7 +13,8 @@ from tests.training.test_workers import alone
 from tests.training.tiny import Told, reversed_letters, tiny_plan, tiny_run, tiny_trainer
 from weft.data.corpus import Corpus
 from weft.errors import WeftError
-from weft.folder import Folder, read_weights
+from weft.folder import Folder
+from weft.weights import read_weights
 from weft.plans.plan import Plan
 from weft.training.run import begin, trainer
 

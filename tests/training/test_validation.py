@@ -8,14 +8,14 @@ from torch.nn import functional as F
 
 from tests.training.tiny import reversed_letters, tiny_plan
 from weft.data.batches import filled
-from weft.data.tokeniser import Tokeniser
+from weft.data.codecs.subwords import Subwords
 from weft.decoding import Beam, Greedy
 from weft.evaluation.scores import bleu
-from weft.models.sequence_to_sequence import START
+from weft.data.codecs.subwords import START
 from weft.training.validation import Validation
 
 TEXTS = reversed_letters(10)
-TOKENISER = Tokeniser.train((text for pair in TEXTS for text in pair), 264)
+TOKENISER = Subwords.train((text for pair in TEXTS for text in pair), 264)
 PAIRS = [(TOKENISER.encode(source), TOKENISER.encode(target)) for source, target in TEXTS]
 
 

@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from tests.training.tiny import SETTINGS, are_equal, reversed_letters
-from weft.folder import read_weights
-from weft.models.sequence_to_sequence import PAD, Batch
+from weft.weights import read_weights
+from weft.data.codecs.subwords import PAD
+from weft.models.base import Batch
 from weft.training.workers import ALONE, Workers
 
 PLAIN = {"dropout": 0.0, "steps": 50, "validate_every": 25, "rate": 0.003}

@@ -5,7 +5,8 @@ import torch
 
 from tests.contracts.tiny import every_model, tiny_plan
 from tests.models.tiny import tiny
-from weft.models.sequence_to_sequence import START, SequenceToSequence
+from weft.data.codecs.subwords import START
+from weft.models.encoder_decoder import EncoderDecoder
 from weft.parts.positions import sinusoids
 from weft.plans.presets import names, plan
 from weft.plans.size import outline
@@ -25,7 +26,7 @@ def test_every_part_has_its_place_in_the_diagram(slot: str, name: str) -> None:
     is_whole_and_connected(outline(tiny_plan(slot, name)))
 
 
-def is_whole_and_connected(model: SequenceToSequence) -> None:
+def is_whole_and_connected(model: EncoderDecoder) -> None:
     """Blocks have the model's parameters, each once, and somewhere the decoder is told of the source."""
     drawn = diagram(model)
     assert sum(block.parameters for block in drawn.blocks()) == sum(p.numel() for p in model.parameters())
@@ -115,7 +116,7 @@ def test_what_is_known_of_a_block() -> None:
 
 
 def test_what_runs_past_a_block() -> None:
-    def pasts(model: SequenceToSequence) -> list[bool]:
+    def pasts(model: EncoderDecoder) -> list[bool]:
         return [one.past for row in diagram(model).decoder.rows for one in row.stretches]
 
     assert pasts(tiny()) == [True, False] * 6, "a norm stands after what it joins"

@@ -7,7 +7,7 @@ from tests.contracts.tiny import TINY
 from tests.models.tiny import tiny
 from weft.decoding import Beam
 from weft.errors import WeftError
-from weft.models.sequence_to_sequence import START
+from weft.data.codecs.subwords import START
 from weft.parts.attention import Attention
 from weft.plans.plan import Plan
 from weft.viewing.attention_heads import Head, HeadsOff, Without, formula, place_of

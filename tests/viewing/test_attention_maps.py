@@ -97,7 +97,7 @@ def test_attention_before_2017_has_a_score_of_its_own(tmp_path: Path, family: st
 
 def test_the_output_of_a_head_is_what_the_model_goes_on_with(toy: weft.Translator) -> None:
     """From the fast kernel itself: the heads' outputs as they arrive before W^O."""
-    from weft.models.sequence_to_sequence import END
+    from weft.models.encoder_decoder import END
     from weft.viewing.attention_maps import Recorder
 
     class Outputs(Recorder):

@@ -7,7 +7,7 @@ import torch
 
 from tests.decoding.fakes import FOREVER, TRAP, A, B, one_table
 from weft.decoding import Beam
-from weft.models.sequence_to_sequence import END
+from weft.data.codecs.subwords import END
 from weft.viewing.search import SearchTree, search_tree
 
 SOURCE = torch.tensor([[A, END]])

@@ -4,16 +4,19 @@ Two translations may part where two tokens are rated alike to the last digits. S
 log-probabilities, as far as the tokens are the same, and where they part, of the two tokens that were taken.
 """
 
+import sys
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from weft.checking.model_under_test import Finding, ModelUnderTest
-from weft.data.batches import filled
+from weft.data.codecs.subwords import PAD, START
+from weft.data.pairs import batch_of
 from weft.decoding import Beam, Greedy, Hypothesis
 from weft.exports.agreement import worst
-from weft.models.sequence_to_sequence import PAD, START, SequenceToSequence
+from weft.models.base import Model
+from weft.parts.call import Call
 from weft.viewing.attention_maps import Recorder
 
 ROUNDING = 1e-4  # of a log-probability: sums in another order
@@ -33,7 +36,7 @@ def cached(subject: ModelUnderTest) -> Finding:
 
 def batched(subject: ModelUnderTest) -> Finding:
     """All sentences in one batch = each alone."""
-    together = Greedy()([subject.model], filled(subject.sources).to(subject.device))
+    together = Greedy()([subject.model], subject.prompt(subject.sources))
     return _compared(subject, subject.alone, [found[0] for found in together])
 
 
@@ -41,7 +44,7 @@ def batched(subject: ModelUnderTest) -> Finding:
 def padded(subject: ModelUnderTest) -> Finding:
     """Sentences filled up with padding = as they are."""
     gaps = []
-    room = (subject.model.limits[0] or 10**9) - max(map(len, subject.sources))
+    room = (subject.model.limits["source"] or sys.maxsize) - max(map(len, subject.sources))
     for source, one in zip(subject.sources, subject.alone):
         more = [*source, *[PAD] * min(MORE, room)]
         plain, filled_up = (_taken(rated(subject.model, row, one.ids), one.ids) for row in (source, more))
@@ -51,22 +54,21 @@ def padded(subject: ModelUnderTest) -> Finding:
 
 def beam_of_one(subject: ModelUnderTest) -> Finding:
     """Beam search of width 1 = greedy search."""
-    beams = [Beam(1)([subject.model], filled([row]).to(subject.device))[0][0] for row in subject.sources]
+    beams = [Beam(1)([subject.model], subject.prompt([row]))[0][0] for row in subject.sources]
     return _compared(subject, subject.alone, beams)
 
 
 def watched(subject: ModelUnderTest) -> Finding:
     """With someone who looks at the attention = with nobody."""
-    seen = [Greedy()([subject.model], filled([row]).to(subject.device), Recorder())[0][0] for row in subject.sources]
+    seen = [Greedy()([subject.model], subject.prompt([row]), Recorder())[0][0] for row in subject.sources]
     return _compared(subject, subject.alone, seen)
 
 
 @torch.inference_mode()
-def rated(model: SequenceToSequence, source: Sequence[int], ids: Sequence[int]) -> Tensor:
+def rated(model: Model, source: Sequence[int], ids: Sequence[int]) -> Tensor:
     """Log-probabilities of every token at each place of a translation, all at once: (T, V)."""
-    device = next(model.parameters()).device
-    memory = model.encode(torch.tensor([source], device=device))
-    return model.head.log_probs(model.decode(torch.tensor([[START, *ids[:-1]]], device=device), memory))[0]
+    inputs = batch_of([(source, ids)], START).to(next(model.parameters()).device).inputs
+    return model.head.log_probs(model.hidden(inputs, Call())[0])
 
 
 def _taken(log_probs: Tensor, ids: Sequence[int]) -> Tensor:

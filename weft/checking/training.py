@@ -14,20 +14,26 @@ from weft.checking.weights import other_bits
 from weft.data.batches import Batches
 from weft.data.corpus import Corpus
 from weft.errors import Interrupted
-from weft.folder import Folder, read_weights
-from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.evaluation.scores import LOSS
+from weft.folder import Folder
+from weft.models.base import Model
+from weft.plans.catalogues import BATCHINGS
 from weft.plans.part import Part
+from weft.tasks import task_of
 from weft.training import checkpoint
 from weft.training.loop import Trainer
+from weft.weights import read_weights
 
 STEPS, STOP = 2, 1
 
 
 def resumed(subject: ModelUnderTest) -> Finding | str:
     """Stopped after a step and resumed = never stopped, bit for bit, on the CPU."""
+    task = task_of(subject.folder.plan())
     with TemporaryDirectory() as room, torch.random.fork_rng(devices=[]):
-        longest = min(subject.model.limits[0] or 10**9, subject.folder.plan().training.longest)
-        corpus = Corpus.write(Path(room, "tokens"), _pairs(), subject.tokeniser, longest)
+        longest, codecs = subject.longest, {"tokeniser": subject.tokeniser}
+        rows = task.encode(_pairs(), codecs, longest)
+        corpus = Corpus.write(Path(room, "tokens"), task.columns, rows, len(subject.tokeniser))
         if len(corpus) == 0:
             return f"a sentence may have {longest} tokens only"
         whole = _trainer(subject, corpus, longest, Path(room, "whole"))
@@ -62,14 +68,24 @@ def _trainer(subject: ModelUnderTest, corpus: Corpus, longest: int, out: Path) -
         schedule=Part("constant"),
         patience=0,
         average_of=1,
+        bpe_dropout=0.1,
+        longest=longest,
     )
     torch.manual_seed(options.seed)
-    batches = Batches(corpus, options.batch_tokens, options.seed, subject.tokeniser, 0.1, longest)
-    return Trainer(deepcopy(subject.model).cpu(), options, batches, _no_scores, Folder(out))
+    task, codecs = task_of(subject.folder.plan()), {"tokeniser": subject.tokeniser}
+    batches = Batches(
+        corpus,
+        BATCHINGS.build(options.batching),
+        options.batch_tokens,
+        options.seed,
+        lambda rows, random: task.collate(rows, codecs, random),
+        lambda rows, seed: task.augment(rows, codecs, options, seed),
+    )
+    return Trainer(deepcopy(subject.model).cpu(), options, batches, _no_scores, LOSS, Folder(out))
 
 
-def _no_scores(model: SequenceToSequence) -> dict[str, float]:
-    return {"loss": 0.0, "bleu": 0.0}
+def _no_scores(model: Model) -> dict[str, float]:
+    return {LOSS.name: 0.0}
 
 
 class _Stop:

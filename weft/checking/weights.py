@@ -7,12 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from weft.checking.model_under_test import Finding, ModelUnderTest
-from weft.data.batches import filled
+from weft.data.pairs import batch_of
 from weft.exports.agreement import worst
-from weft.folder import load_weights, parameters, save_weights
-from weft.models.sequence_to_sequence import START
 from weft.parts.attention import Attention, reference_attention
 from weft.parts.call import Call
+from weft.weights import load_weights, parameters, save_weights
 
 ROUNDING = 1e-4  # of the largest output of an attention
 
@@ -22,7 +21,7 @@ def stored(subject: ModelUnderTest) -> Finding:
     with TemporaryDirectory() as folder:
         file = Path(folder, "model.safetensors")
         save_weights(dict(parameters(subject.model)), file)
-        again = subject.folder.plan().build(vocabulary=len(subject.tokeniser))
+        again = subject.folder.plan().build()
         load_weights(again, file)
     return other_bits(parameters(subject.model), parameters(again))
 
@@ -56,9 +55,8 @@ def fast_attention(subject: ModelUnderTest) -> Finding | str:
 
     hooks = [part.register_forward_hook(compare) for part in subject.model.modules() if isinstance(part, Attention)]
     try:
-        source = filled(subject.sources).to(subject.device)
-        target = filled([[START, *row[:-1]] for row in subject.sources]).to(subject.device)
-        subject.model.decode(target, subject.model.encode(source))
+        batch = batch_of([(row, row) for row in subject.sources], subject.tokeniser.special.start)
+        subject.model.hidden(batch.to(subject.device).inputs, Call())
     finally:
         for hook in hooks:
             hook.remove()

@@ -32,7 +32,7 @@ def attend(
     from importlib.util import find_spec
 
     from weft.errors import WeftError, install
-    from weft.translator import load
+    from weft.tasks import load
 
     if not (png or grid or html or json):
         raise WeftError("say where to write what is seen: --png FILE, --grid FILE, --html FILE or --json FILE.")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from weft.data.dates import DatePairs
-    from weft.translator import Translator
+    from weft.tasks.translator import Translator
 
 LOOKED_AT = EXAMPLES["en"][4]
 
@@ -26,7 +26,7 @@ def demo(
     from rich.console import Console
 
     from weft.errors import install
-    from weft.translator import load
+    from weft.tasks import load
 
     console = Console(highlight=False, soft_wrap=True)
     console.rule("[bold]1. A Transformer learns to read dates")
@@ -59,9 +59,9 @@ def _dates(out: Path, console: "Console") -> None:
     from weft.errors import Interrupted, WeftError
     from weft.folder import Folder
     from weft.plans.presets import plan
+    from weft.tasks import load
     from weft.training.observers import Bar
-    from weft.training.run import begin, trainer
-    from weft.translator import Translator
+    from weft.training.run import train
 
     run = out / "dates"
     if Folder(run).about().get("demo"):
@@ -74,14 +74,18 @@ def _dates(out: Path, console: "Console") -> None:
         "  dots are day.month.year, slashes month/day/year; years 00-49 are 20xx, 50-99 are 19xx\n"
     )
     recipe = plan("dates")
-    folder = begin(recipe, pairs.train, pairs.valid, run)
-    folder.note(demo=True)  # the next demo may take its place
-    job = trainer(folder, [Bar(recipe.training.steps, console)])
     try:
-        job.train()
+        train(
+            recipe,
+            pairs.train,
+            pairs.valid,
+            run,
+            observers=lambda task, plan: [Bar(plan.training.steps, task.metrics, console)],
+            facts={"demo": True},  # the next demo may take its place
+        )
     except Interrupted:
-        raise Interrupted("stopped. The next `weft demo` begins anew.") from None
-    _report(Translator([folder]), pairs, console)
+        raise Interrupted("stopped. The next `weft demo` starts over.") from None
+    _report(load(run), pairs, console)
 
 
 def _report(translator: "Translator", pairs: "DatePairs", console: "Console") -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from weft.commands.options import BeamWidth, Device, Json, LengthPenalty, Model, one_line
+from weft.defaults import BEAM_WIDTH, LENGTH_PENALTY
 
 
 def evaluate(
@@ -16,8 +17,8 @@ def evaluate(
     reference: Annotated[Path | None, typer.Option(help="What it should become; not with a file of pairs.")] = None,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Compare without case.")] = False,
     tokenize: Annotated[str, typer.Option(help="sacreBLEU's tokeniser; none: the text is tokenised already.")] = "13a",
-    beam: BeamWidth = 5,
-    length_penalty: LengthPenalty = 1.0,
+    beam: BeamWidth = BEAM_WIDTH,
+    length_penalty: LengthPenalty = LENGTH_PENALTY,
     columns: Annotated[str | None, typer.Option(help="Columns of TSV files, such as 1,2.")] = None,
     languages: Annotated[str | None, typer.Option(help="Direction, such as en-de; the model's own by default.")] = None,
     output: Annotated[Path | None, typer.Option(help="Write the translations here.")] = None,
@@ -32,27 +33,24 @@ def evaluate(
     """
     from weft.data.reading import read_pairs
     from weft.decoding import best_first
-    from weft.evaluation.report import report
-    from weft.translator import load
+    from weft.tasks import load
 
     if output is not None:
         output.open("a").close()  # where nothing can be written is said before anything is translated
     files = [source] if reference in (None, source) else [source, reference]
-    translator = load(model, device)
+    translator = load(model, device, "translate")
     reading = read_pairs(files, columns=columns, languages=languages or translator.languages)
     if reading.languages and reading.sources[0].languages == reading.languages[::-1] and reference:
         print(f"read as {' → '.join(reading.languages)}: {source} has the references", file=sys.stderr)
     pairs = list(reading)
-    found = report(translator, pairs, best_first(beam, length_penalty), lowercase=lowercase, tokenize=tokenize)
+    found = translator.evaluate(pairs, best_first(beam, length_penalty), lowercase=lowercase, tokenize=tokenize)
     if output is not None:
-        output.write_text("".join(f"{one_line(line)}\n" for line in found.translations), encoding="utf-8", newline="\n")
+        output.write_text("".join(f"{one_line(line)}\n" for line in found.predictions), encoding="utf-8", newline="\n")
     if as_json:
         print(json.dumps(found.to_dict()))
         return
-    print(f"BLEU        {found.bleu.score:6.2f}   {found.bleu.signature}")
-    print(f"chrF        {found.chrf.score:6.2f}   {found.chrf.signature}")
-    if found.perplexity is not None:
-        print(f"perplexity  {found.perplexity:6.2f}   per subword token, END counted, no smoothing")
-    if found.left_out:
-        print(f"perplexity leaves out {found.left_out} of {found.sentences} pairs: longer than the model's positions")
-    print(f"{found.sentences} sentences in {found.seconds:.1f} s")
+    for score in found.scores:
+        print(f"{score.metric.label:10}  {score.value:6.2f}   {score.signature}".rstrip())
+    for note in found.notes:
+        print(note)
+    print(f"{found.examples} sentences in {found.seconds:.1f} s")

@@ -50,7 +50,7 @@ def serve(
     from weft.serving.app import create_app
     from weft.serving.connection import patient
     from weft.serving.service import Settings
-    from weft.translator import load
+    from weft.tasks import load
 
     settings = Settings(
         api_key=api_key or None,

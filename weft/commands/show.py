@@ -112,7 +112,9 @@ def _model(folder: "Folder") -> None:
 
 
 def _direction(folder: "Folder") -> str:
-    return " → ".join(folder.languages() or ("unknown",))
+    from weft.tasks.translator import languages_of
+
+    return " → ".join(languages_of(folder) or ("unknown",))
 
 
 def _millions(count: int) -> str:

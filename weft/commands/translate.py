@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from weft.commands.options import BeamWidth, Device, File, Json, LengthPenalty, Model, one_line
+from weft.defaults import BEAM_WIDTH, LENGTH_PENALTY
 
 DRAWING = ("temperature", "top_k", "top_p", "seed")  # options of --sample
 SEARCHING = ("beam",)  # and of the search whose place it takes
@@ -19,9 +20,9 @@ def translate(
     context: typer.Context,
     model: Model,
     file: File = None,
-    beam: BeamWidth = 5,
+    beam: BeamWidth = BEAM_WIDTH,
     nbest: Annotated[int, typer.Option(min=1, help="Translations a line, best first, with tabs between.")] = 1,
-    length_penalty: LengthPenalty = 1.0,
+    length_penalty: LengthPenalty = LENGTH_PENALTY,
     sample: Annotated[
         bool, typer.Option("--sample", help="Draw --nbest times at random instead of searching.")
     ] = False,
@@ -43,12 +44,13 @@ def translate(
 
     --json prints an object a line, with the scores and the log-probability of every token.
     """
-    from weft.crew import TranslatorPool
     from weft.data.portions import portions
     from weft.data.reading import read_lines
     from weft.decoding import Sample, best_first
     from weft.errors import WeftError
-    from weft.translator import AT_A_TIME, load
+    from weft.tasks import load
+    from weft.tasks.pool import TranslatorPool
+    from weft.tasks.translator import AT_A_TIME
 
     if too_long not in ("split", "error"):
         raise WeftError(f"--too-long is split or error, not {too_long!r}.")
@@ -61,7 +63,11 @@ def translate(
     if file is not None:
         deque(read_lines(file), maxlen=0)  # what is wrong with a file is said before anything is written
     done = 0
-    with nullcontext(load(model, device)) if workers == 1 else TranslatorPool(model, workers, device) as translator:
+    with (
+        nullcontext(load(model, device, "translate"))
+        if workers == 1
+        else TranslatorPool(model, workers, device) as translator
+    ):
         for lines in portions(read_lines(sys.stdin.buffer if file is None else file), AT_A_TIME * workers):
             answers = translator.search(lines, search, split=split, too_long=too_long, first=done + 1)
             for line, found in zip(lines, answers):

@@ -11,8 +11,7 @@ import random
 from collections.abc import Iterator, Sequence
 from itertools import chain, count, pairwise, repeat
 
-from weft.data.tokeniser import Tokeniser
-from weft.models.sequence_to_sequence import END
+from weft.data.codecs.subwords import END, Subwords
 
 DRAWS = 8
 NEVER = 2**31  # the rank of a pair that is no merge
@@ -22,7 +21,7 @@ Ids = tuple[int, ...]
 class BpeDropout:
     """ids of a text → ids of the same text, cut into pieces by chance."""
 
-    def __init__(self, tokeniser: Tokeniser, rate: float, seed: str):
+    def __init__(self, tokeniser: Subwords, rate: float, seed: str):
         learned = json.loads(tokeniser.pieces.to_str())["model"]
         vocab: dict[str, int] = learned["vocab"]
         self.tokeniser = tokeniser

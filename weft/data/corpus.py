@@ -1,26 +1,33 @@
-"""Pairs of token sequences on disk: written once in a stream, memory-mapped from then on, so that ten million pairs
-cost no more memory than ten."""
+"""Rows of token sequences on disk: written once in a stream, memory-mapped from then on, so that ten million rows
+cost no more memory than ten.
+
+    corpus.json    the names of the columns, the type of the ids, and what was left out
+    ends.bin       where each sequence ends: column by column, row after row
+    ids.bin        all sequences, one after the other
+"""
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from weft.data.tokeniser import Tokeniser
 from weft.disk import flush, seal, write_text
 from weft.errors import WeftError
+from weft.parts.batching import Row
 
-KINDS: dict[str, DTypeLike] = {"uint16": np.uint16, "uint32": np.uint32}
-Ids = NDArray[np.uint16] | NDArray[np.uint32]
+TYPES: dict[str, DTypeLike] = {"uint16": np.uint16, "uint32": np.uint32}
+PAIR = ["source", "target"]  # the columns of a corpus that does not name them
+Stored = NDArray[np.uint16] | NDArray[np.uint32]
+Chunk = tuple[Sequence[Row], Mapping[str, int]]  # some rows, and how many were left out, by reason
 
 
 class Corpus:
-    """Pair i is `corpus[i]`, a source and a target as ids that end in END."""
+    """Row i is `corpus[i]`: a tuple of id sequences, one for each column."""
 
     FILES = ("corpus.json", "ends.bin", "ids.bin")
 
@@ -29,35 +36,31 @@ class Corpus:
         try:
             about = json.loads((folder / "corpus.json").read_text())
             self.left_out: dict[str, int] = dict(about["left_out"])
-            self._ends: NDArray[np.int64] = _mapped(folder / "ends.bin", np.int64)  # of source 0, target 0, source 1, …
-            self._ids: Ids = _mapped(folder / "ids.bin", KINDS[about["type"]])
+            self.columns = tuple(map(str, about.get("columns", PAIR)))
+            self._ends: NDArray[np.int64] = _mapped(folder / "ends.bin", np.int64)
+            self._ids: Stored = _mapped(folder / "ids.bin", TYPES[about["type"]])
         except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
             raise WeftError(f"{folder} is damaged: {error}.") from None
-        if len(self._ends) % 2 or int(self._ends[-1:].sum()) != len(self._ids):
+        if not self.columns or len(self._ends) % len(self.columns) or int(self._ends[-1:].sum()) != len(self._ids):
             raise WeftError(f"{folder} is damaged: ids.bin and ends.bin do not fit together.")
 
     @classmethod
-    def write(
-        cls, folder: Path, pairs: Iterable[tuple[str, str]], tokeniser: Tokeniser, longest: int | None = None
-    ) -> "Corpus":
-        """Tokenise pairs into a folder. Pairs with an empty side or too many tokens are left out, and counted."""
+    def write(cls, folder: Path, columns: Sequence[str], chunks: Iterable[Chunk], vocabulary: int) -> "Corpus":
+        """Write rows of ids below `vocabulary`, a chunk at a time."""
         folder.mkdir(parents=True, exist_ok=True)
         left_out: Counter[str] = Counter()
-        kind = np.uint16 if len(tokeniser) <= 2**16 else np.uint32
+        kind = np.uint16 if vocabulary <= 2**16 else np.uint32
         end = 0
         with open(folder / "ids.bin", "wb") as ids, open(folder / "ends.bin", "wb") as ends:
-            for some in _chunks(pairs, 10_000):
-                full = [pair for pair in some if pair[0].strip() and pair[1].strip()]
-                sources, targets = (tokeniser.encode_all([pair[side] for pair in full]) for side in (0, 1))
-                kept = [longest is None or max(len(s), len(t)) <= longest for s, t in zip(sources, targets)]
-                rows = [row for pair, is_kept in zip(zip(sources, targets), kept) if is_kept for row in pair]
-                left_out["with an empty side"] += len(some) - len(full)
-                left_out[f"longer than {longest} tokens"] += kept.count(False)
-                lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+            for rows, skipped in chunks:
+                left_out.update(skipped)
+                sequences = list(chain.from_iterable(rows))
+                lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
                 ends.write((end + lengths.cumsum()).data)
                 end += int(lengths.sum())
-                ids.write(np.fromiter(chain.from_iterable(rows), kind, int(lengths.sum())).data)
-        about = {"type": np.dtype(kind).name, "left_out": {k: n for k, n in left_out.items() if n}}
+                ids.write(np.fromiter(chain.from_iterable(sequences), kind, int(lengths.sum())).data)
+        reasons = {reason: count for reason, count in left_out.items() if count}
+        about = {"columns": list(columns), "type": np.dtype(kind).name, "left_out": reasons}
         for name in ("ids.bin", "ends.bin"):
             flush(folder / name)
         write_text(folder / "corpus.json", json.dumps(about))  # last: a folder without it is not a corpus
@@ -69,23 +72,18 @@ class Corpus:
         return all((folder / name).is_file() for name in Corpus.FILES)
 
     def __len__(self) -> int:
-        return len(self._ends) // 2
+        return len(self._ends) // len(self.columns)
 
-    def __getitem__(self, i: int) -> tuple[Ids, Ids]:
-        start = int(self._ends[2 * i - 1]) if i else 0
-        middle, end = int(self._ends[2 * i]), int(self._ends[2 * i + 1])
-        return self._ids[start:middle], self._ids[middle:end]
+    def __getitem__(self, i: int) -> Row:
+        first = i * len(self.columns)
+        ends = self._ends[max(0, first - 1) : first + len(self.columns)].tolist()
+        starts = ends if i else [0, *ends]
+        return tuple([self._ids[start:end] for start, end in pairwise(starts)])
 
-    def __iter__(self) -> Iterator[tuple[Ids, Ids]]:
+    def __iter__(self) -> Iterator[Row]:
         return (self[i] for i in range(len(self)))
 
 
 def _mapped(file: Path, kind: DTypeLike) -> NDArray[Any]:
     """The numbers in a file; an empty one cannot be mapped. A plain array: slices of a memmap are slow to make."""
     return np.asarray(np.memmap(file, kind, "r")) if file.stat().st_size else np.zeros(0, kind)
-
-
-def _chunks(pairs: Iterable[tuple[str, str]], size: int) -> Iterator[list[tuple[str, str]]]:
-    stream = iter(pairs)
-    while some := list(islice(stream, size)):
-        yield some

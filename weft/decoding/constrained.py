@@ -16,9 +16,11 @@ import torch
 from torch import Tensor
 
 from weft.decoding.beam import Beam
-from weft.decoding.hypothesis import Hypothesis, check_length_penalty, length_limits, length_penalised
+from weft.decoding.hypothesis import Hypothesis, check_length_penalty, length_penalised
+from weft.decoding.prompt import Prompt
 from weft.decoding.run import DecoderRun
-from weft.models.sequence_to_sequence import END, PAD, START, SequenceToSequence
+from weft.defaults import BEAM_WIDTH, LENGTH_PENALTY
+from weft.models.base import Generative
 from weft.parts.call import Watch
 
 
@@ -54,8 +56,8 @@ class Constrained:
 
     phrases: tuple[Phrase, ...]
     inner: frozenset[int] = frozenset()  # tokens that go on with a word: none of them follows a phrase
-    width: int = 5
-    length_penalty: float = 1.0
+    width: int = BEAM_WIDTH
+    length_penalty: float = LENGTH_PENALTY
 
     def __post_init__(self) -> None:
         check_length_penalty(self.length_penalty)
@@ -72,29 +74,30 @@ class Constrained:
 
     @torch.inference_mode()
     def __call__(
-        self, models: Sequence[SequenceToSequence], source: Tensor, watch: Watch | None = None
+        self, models: Sequence[Generative], prompt: Prompt, watch: Watch | None = None
     ) -> list[list[Hypothesis]]:
-        """A sentence at a time: how many hypotheses it has hangs on how far they are."""
-        return [self._search(models, sentence[sentence != PAD][None], watch) for sentence in source]
+        """One sequence at a time: how many hypotheses it has depends on how far they are."""
+        return [self._search(models, prompt.row(i), watch) for i in range(len(prompt))]
 
-    def _search(self, models: Sequence[SequenceToSequence], source: Tensor, watch: Watch | None) -> list[Hypothesis]:
-        limit, k = length_limits(models, source)[0], self.width
-        run = DecoderRun(models, source, watch)
-        going = [_Candidate(0, START, 0.0, 0.0, self.phrases)]
+    def _search(self, models: Sequence[Generative], prompt: Prompt, watch: Watch | None) -> list[Hypothesis]:
+        k, end, device = self.width, prompt.end, prompt.prefix.device
+        run, tokens = DecoderRun(models, prompt, watch), prompt.prefix
+        going = [_Candidate(0, int(tokens[0, -1]), 0.0, 0.0, self.phrases)]
         trail: list[list[_Candidate]] = []
         found: dict[tuple[int, ...], Hypothesis] = {}
-        while run.step < limit and self._may_be_better(going, run.step, list(found.values())):
-            log_probs = run.log_probs(torch.tensor([one.token for one in going], device=source.device))
+        while run.steps < prompt.limits[0] and self._may_be_better(going, run.steps, list(found.values())):
+            log_probs = run.log_probs(tokens)
             trail.append(going)
-            candidates = sorted(self._candidates(log_probs, going), key=lambda one: -one.total)
+            candidates = sorted(self._candidates(log_probs, going, end), key=lambda one: -one.total)
             for last in candidates:
-                if last.token == END:
+                if last.token == end:
                     ended = _followed(trail, last, self.alpha)
                     found.setdefault(ended.ids, ended)
-            going = self._likeliest(one for one in candidates if one.token != END)
-            run.select(torch.tensor([one.row for one in going], device=source.device, dtype=torch.long))
+            going = self._likeliest(one for one in candidates if one.token != end)
+            run.select(torch.tensor([one.row for one in going], device=device, dtype=torch.long))
+            tokens = torch.tensor([[one.token] for one in going], device=device)
         if not found:
-            return Beam(k, self.length_penalty)(models, source, watch)[0]
+            return Beam(k, self.length_penalty)(models, prompt, watch)[0]
         return sorted(found.values(), key=lambda one: -one.score)[:k]
 
     def _may_be_better(self, going: list[_Candidate], length: int, found: list[Hypothesis]) -> bool:
@@ -113,17 +116,17 @@ class Constrained:
                 beam.append(one)
         return [one for beam in beams.values() for one in beam]
 
-    def _candidates(self, log_probs: Tensor, going: list[_Candidate]) -> Iterator[_Candidate]:
+    def _candidates(self, log_probs: Tensor, going: list[_Candidate], end: int) -> Iterator[_Candidate]:
         """Every way to go on that is worth a look. (R, V) → candidates."""
         top = log_probs.topk(min(2 * self.width, log_probs.size(1)), -1)
         for row, one in enumerate(going):
             likely = zip(top.indices[row].tolist(), top.values[row].tolist())
-            for token, log_prob, others, current in self._ways(one, log_probs[row], likely):
+            for token, log_prob, others, current in self._ways(one, log_probs[row], likely, end):
                 if log_prob > -math.inf:
                     yield _Candidate(row, token, log_prob, one.total + log_prob, others, current)
 
     def _ways(
-        self, one: _Candidate, log_probs: Tensor, likely: Iterator[tuple[int, float]]
+        self, one: _Candidate, log_probs: Tensor, likely: Iterator[tuple[int, float]], end: int
     ) -> Iterator[tuple[int, float, tuple[Phrase, ...], Phrase | None]]:
         """With the phrase that was begun; else with one that begins, or with the likeliest tokens. log_probs: (V)."""
         if one.current and one.current.tokens:
@@ -137,7 +140,7 @@ class Constrained:
             yield token, log_prob, one.open[:i] + one.open[i + 1 :], phrase.rest
         replaced = {phrase.instead for phrase in self.phrases}
         for token, log_prob in likely:
-            ends_early, goes_on = token == END and one.open, token in self.inner and one.current
+            ends_early, goes_on = token == end and one.open, token in self.inner and one.current
             if not ends_early and not goes_on and token not in replaced:
                 yield token, log_prob, one.open, None
 
@@ -147,7 +150,7 @@ def _followed(trail: list[list[_Candidate]], last: _Candidate, alpha: float) -> 
     path = [last]
     for going in reversed(trail):
         path.append(going[path[-1].row])
-    path = path[-2::-1]  # without START, in the order they were written
+    path = path[-2::-1]  # without the prefix, in the order they were written
     log_probs = tuple(one.log_prob for one in path)
     score = length_penalised(sum(log_probs), len(path), alpha)
-    return Hypothesis(tuple(one.token for one in path), log_probs, score, tuple(one.row for one in path))
+    return Hypothesis(tuple(one.token for one in path), log_probs, score, tuple(one.row for one in path), True)

@@ -1,7 +1,7 @@
 """Sampling: each token drawn from the model's own distribution, sharpened or cut.
 
-What is drawn for a sentence hangs on the seed, the sentence and the number of the draw, and on nothing else: not on
-the sentences beside it, nor on where it stands among them.
+What is drawn for a prompt depends on the seed, the prompt and the number of the draw, and on nothing else: not on the
+other prompts of the batch, nor on its place among them.
 """
 
 import math
@@ -13,10 +13,12 @@ import torch
 from torch import Tensor
 
 from weft.decoding.greedy import follow
-from weft.decoding.hypothesis import Hypothesis, check_length_penalty, length_limits
+from weft.decoding.hypothesis import Hypothesis, check_length_penalty
+from weft.decoding.prompt import Prompt
 from weft.decoding.run import DecoderRun
+from weft.defaults import LENGTH_PENALTY
 from weft.errors import WeftError
-from weft.models.sequence_to_sequence import PAD, SequenceToSequence
+from weft.models.base import Generative
 from weft.parts.call import Watch
 
 
@@ -30,14 +32,14 @@ class Sample:
     top_p: float = 1.0
     draws: int = 1
     seed: int = 1
-    length_penalty: float = 1.0
+    length_penalty: float = LENGTH_PENALTY
 
     def __post_init__(self) -> None:
         fits = 0 < self.temperature < math.inf and self.top_k >= 0 and 0 <= self.top_p <= 1
         if not fits or self.draws < 1 or self.seed < 0:
             raise WeftError(
-                "sampling wants a finite temperature > 0, top_k ≥ 0, 0 ≤ top_p ≤ 1, draws ≥ 1 and seed ≥ 0, "
-                f"not {self}."
+                "sampling needs a finite temperature > 0, top_k ≥ 0, 0 ≤ top_p ≤ 1, draws ≥ 1 and seed ≥ 0, "
+                f"got {self}."
             )
         check_length_penalty(self.length_penalty)
 
@@ -47,23 +49,21 @@ class Sample:
 
     @torch.inference_mode()
     def __call__(
-        self, models: Sequence[SequenceToSequence], source: Tensor, watch: Watch | None = None
+        self, models: Sequence[Generative], prompt: Prompt, watch: Watch | None = None
     ) -> list[list[Hypothesis]]:
-        limits = length_limits(models, source)
         chances = [
-            np.random.default_rng((self.seed, draw, *ids[ids != PAD].tolist())).random(limit)  # one for each token
-            for ids, limit in zip(source, limits)
+            np.random.default_rng((self.seed, draw, *prompt.key(i))).random(limit)  # one for each token
+            for i, limit in enumerate(prompt.limits)
             for draw in range(self.draws)
         ]
 
-        def draw(run: DecoderRun, tokens: Tensor, sentences: list[int]) -> tuple[Tensor, Tensor]:
-            step, log_probs = run.step, run.log_probs(tokens)
-            chance = torch.tensor([chances[sentence][step] for sentence in sentences], dtype=torch.float64)
+        def draw(run: DecoderRun, tokens: Tensor, sequences: list[int]) -> tuple[Tensor, Tensor]:
+            step, log_probs = run.steps, run.log_probs(tokens)
+            chance = torch.tensor([chances[i][step] for i in sequences], dtype=torch.float64)
             chosen = _drawn(self.shaped(log_probs).cpu().double(), chance).to(tokens.device)
             return chosen, log_probs.gather(1, chosen[:, None])[:, 0]
 
-        rows = source.repeat_interleave(self.draws, 0)  # each draw is a sentence of its own
-        found = follow(models, rows, draw, self.length_penalty, watch)
+        found = follow(models, prompt.repeat(self.draws), draw, self.length_penalty, watch)
         return [sorted(found[i : i + self.draws], key=lambda one: -one.score) for i in range(0, len(found), self.draws)]
 
     def shaped(self, log_probs: Tensor) -> Tensor:

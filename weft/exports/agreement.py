@@ -10,11 +10,10 @@ from typing import Protocol
 
 import torch
 
-from weft.data.batches import filled
-from weft.decoding import best_first, search_all
-from weft.decoding.hypothesis import Hypothesis, length_limits
-from weft.models.sequence_to_sequence import END
-from weft.translator import Translator
+from weft.data.codecs.subwords import END
+from weft.decoding import Beam, best_first, search_all
+from weft.decoding.hypothesis import Hypothesis
+from weft.tasks.translator import Translator
 
 BEAMS = (1, 5)
 
@@ -61,10 +60,12 @@ class Agreement:
 
 def agreement(translator: Translator, engine: Engine, texts: Sequence[str]) -> Agreement:
     sources = translator.tokeniser.encode_all(texts)
-    limits = [length_limits(translator.models, filled([source]))[0] for source in sources]
+    limits = [translator.prompt([source]).limits[0] for source in sources]
+    special = translator.codec.special
     gaps, searched = [], []
     for beam in BEAMS:
-        ours = [found[0] for found in search_all(best_first(beam, 1.0), translator.models, sources)]
+        search = best_first(beam, Beam.length_penalty)
+        ours = [found[0] for found in search_all(search, translator.models, sources, special.start, special.end)]
         theirs = engine.translate(texts, beam, limits)
         # The engine rates what has an end. One that was cut is rated without its last token: the end takes its place.
         ids = [one.ids if one.finished else one.ids[:-1] for one in ours]

@@ -8,10 +8,10 @@ from pathlib import Path
 import ctranslate2
 from tokenizers import Tokenizer
 
-from weft.data.tokeniser import Tokeniser
+from weft.data.codecs.subwords import END, Subwords
 from weft.exports.ctranslate2_spec import longest_output, refuse_inexpressible, specification
 from weft.exports.subwords import write_tokenizer
-from weft.models.sequence_to_sequence import END, SequenceToSequence
+from weft.models.base import Model
 from weft.plans.plan import Plan
 
 __all__ = ["QUANTISATIONS", "Engine", "refuse_inexpressible", "write"]
@@ -50,7 +50,7 @@ best hypothesis is one of them, which is earlier or later than weft does.
 """
 
 
-def write(plan: Plan, model: SequenceToSequence, tokeniser: Tokeniser, folder: Path, quantisation: str) -> None:
+def write(plan: Plan, model: Model, tokeniser: Subwords, folder: Path, quantisation: str) -> None:
     spec = specification(plan, deepcopy(model), tokeniser)  # it is quantised in place
     spec.optimize(quantisation)
     spec.save(str(folder))

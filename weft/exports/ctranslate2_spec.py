@@ -15,9 +15,9 @@ from ctranslate2.specs import common_spec, transformer_spec
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.data.tokeniser import SPECIAL_TOKENS, Tokeniser
+from weft.data.codecs.subwords import SPECIAL_TOKENS, Subwords
 from weft.errors import WeftError
-from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.models.base import Model
 from weft.parts.attention import Attention
 from weft.parts.feed_forward import FeedForward
 from weft.parts.frontend import Frontend
@@ -64,17 +64,18 @@ def refuse_inexpressible(plan: Plan) -> None:
 
 
 @torch.no_grad()
-def specification(plan: Plan, model: SequenceToSequence, tokeniser: Tokeniser) -> Any:
+def specification(plan: Plan, model: Model, tokeniser: Subwords) -> Any:
     """The model as CTranslate2 wants it, ready to be saved; its vocabulary has our pieces under our ids."""
     refuse_inexpressible(plan)
     rows = longest_output(plan)
-    encoder = transformer_spec.TransformerEncoderSpec(**_switches(model.encoder))
-    decoder = transformer_spec.TransformerDecoderSpec(**_switches(model.decoder))
+    source, target = model.sides["encoder"], model.sides["decoder"]
+    encoder = transformer_spec.TransformerEncoderSpec(**_switches(source.stack))
+    decoder = transformer_spec.TransformerDecoderSpec(**_switches(target.stack))
     spec = specs.TransformerSpec(encoder, decoder)
-    _fill_entrance(encoder, encoder.embeddings[0], model.source, rows)
-    _fill_entrance(decoder, decoder.embeddings, model.target, rows)
-    _fill_stack(encoder, model.encoder)
-    _fill_stack(decoder, model.decoder)
+    _fill_frontend(encoder, encoder.embeddings[0], source.frontend, rows)
+    _fill_frontend(decoder, decoder.embeddings, target.frontend, rows)
+    _fill_stack(encoder, source.stack)
+    _fill_stack(decoder, target.stack)
     decoder.projection.weight, decoder.projection.bias = model.head.words.weight, model.head.bias
 
     pieces = [str(tokeniser.pieces.id_to_token(i)) for i in range(len(tokeniser))]
@@ -91,13 +92,13 @@ def specification(plan: Plan, model: SequenceToSequence, tokeniser: Tokeniser) -
 
 def longest_output(plan: Plan) -> int:
     """Tokens of the longest translation that weft would write: what the table of positions must hold."""
-    limit = outline(plan).limits[1]
+    limit = outline(plan).limits["target"]
     return limit or 2 * plan.training.longest + 20
 
 
 def _foreign_parts(plan: Plan) -> Iterator[str]:
     for where, catalogue, part in every_part(plan):
-        if where not in ("init", "training.schedule"):  # a trained model has these behind it
+        if where not in ("init", "training.schedule", "training.batching"):  # a trained model has these behind it
             yield from _foreign(where, catalogue, part)
 
 
@@ -114,9 +115,9 @@ def _foreign(where: str, catalogue: Catalogue[Any], part: Part) -> Iterator[str]
             yield from _foreign(f"{where}.{option}", catalogue.inner[option], Part.read(value, where))
 
 
-def _mixtures(model: SequenceToSequence) -> Iterator[str]:
+def _mixtures(model: Model) -> Iterator[str]:
     """Where layers differ in what CTranslate2 says once: a stack's heads and activation, the model's ε."""
-    for side, stack in (("encoder", model.encoder), ("decoder", model.decoder)):
+    for side, stack in ((name, side.stack) for name, side in model.sides.items()):
         heads = sorted({m.heads for m in stack.modules() if isinstance(m, Attention)})
         if len(heads) > 1:
             slots = "mixer" if side == "encoder" else "mixer and decoder.cross"
@@ -147,7 +148,7 @@ def _switches(stack: Any) -> dict[str, Any]:
     }
 
 
-def _fill_entrance(spec: Any, embeddings: Any, entrance: Frontend, rows: int) -> None:
+def _fill_frontend(spec: Any, embeddings: Any, entrance: Frontend, rows: int) -> None:
     features, embedding = entrance.position.features, entrance.embedding
     assert isinstance(embedding, nn.Embedding)
     embeddings.weight = F.pad(embedding.weight, (0, features))  # where positions are concatenated: room for them

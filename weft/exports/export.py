@@ -7,13 +7,15 @@ from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
+
 from weft.data.examples import EXAMPLES
 from weft.data.reading import read_lines
 from weft.errors import WeftError, install, unknown
 from weft.exports.agreement import Agreement, agreement
 from weft.folder import Folder
 from weft.machine import ask
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 # A format is a module here, named as the package it needs, with `refuse_inexpressible`, `write`, `Engine` and
 # `QUANTISATIONS`.
@@ -83,7 +85,7 @@ def _texts(folder: Folder, translator: Translator, sample: Path | None) -> list[
     if sample is not None:
         texts = list(read_lines(sample))
     elif corpus := folder.validated_on():
-        texts = [translator.tokeniser.decode(source.tolist()) for source, _ in islice(corpus, SAMPLE)]
+        texts = [translator.tokeniser.decode(np.asarray(source).tolist()) for source, _ in islice(corpus, SAMPLE)]
     elif language in EXAMPLES:
         texts = list(EXAMPLES[language])
     else:

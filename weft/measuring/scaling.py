@@ -219,7 +219,7 @@ def machine() -> dict[str, Any]:
 
 def _limit(plan: Plan) -> int | None:
     """The positions that a model has learned, where it learns them."""
-    return min((limit for limit in outline(plan).limits if limit is not None), default=None)
+    return min((limit for limit in outline(plan).limits.values() if limit is not None), default=None)
 
 
 def _terms(has_squares: bool, *found: Sequence[str]) -> list[list[str]]:

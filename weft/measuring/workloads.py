@@ -6,8 +6,9 @@ from typing import Any
 import torch
 from torch.nn.utils import clip_grad_norm_
 
+from weft.data.codecs.subwords import END, START
 from weft.measuring.timing import Workload
-from weft.models.sequence_to_sequence import END, START, Batch, SequenceToSequence
+from weft.models.base import Generative
 from weft.parts.call import Call, State
 from weft.parts.context_attention import ContextAttention
 from weft.parts.decoders import ByteNetDecoder
@@ -97,14 +98,20 @@ class Decoding:
     """The last token of so many, written after a source that is as long, with what is remembered and without."""
 
     def __init__(self, plan: Plan, length: int):
-        self.model: SequenceToSequence = plan.build().eval()
+        model = plan.build().eval()
+        assert isinstance(model, Generative)
+        self.model = model
         source, self.tokens = _sentences(2, length, plan.vocabulary)[:, None]
         self.tokens[:, 0] = START
         self.positions = torch.arange(length)[None]
         with torch.inference_mode():
-            self.memory = self.model.encode(source)
+            self.memory = self.model.prompt({"source": source}, Call())
             self.state = State()
-            self.model.decode(self.tokens[:, :-1], self.memory, self.positions[:, :-1], self.state)
+            self._decode(slice(None, -1), self.state)
+
+    def _decode(self, which: slice, state: State | None) -> Tensor:
+        call = Call(positions=self.positions[:, which], state=state)
+        return self.model.decode(self.tokens[:, which], self.memory, call)
 
     @property
     def bytes(self) -> int:
@@ -112,7 +119,8 @@ class Decoding:
         columns, which may be remembered under other names too."""
         kinds = (self.state.hypotheses, self.state.newest, self.state.sentences)
         needed = [tensor for kind in kinds for tensor in kind.values()]
-        if any(isinstance(part, ContextAttention | ByteNetDecoder) for part in self.model.decoder.modules()):
+        if any(isinstance(part, ContextAttention | ByteNetDecoder) for part in self.model.sides["decoder"].stack.modules()):
+            assert self.memory is not None
             needed += [each for each in (self.memory.output, self.memory.embedded) if each is not None]
         return sum({tensor.data_ptr(): tensor.nbytes for tensor in needed}.values())
 
@@ -120,12 +128,12 @@ class Decoding:
     def cached(self) -> None:
         state = State()  # each turn goes on from where the tokens before the last have led
         vars(state).update({name: dict(entries) for name, entries in vars(self.state).items()})
-        hidden = self.model.decode(self.tokens[:, -1:], self.memory, self.positions[:, -1:], state)
+        hidden = self._decode(slice(-1, None), state)
         self.model.head.best(hidden[:, -1], 1)
 
     @torch.inference_mode()
     def anew(self) -> None:
-        self.model.head.best(self.model.decode(self.tokens, self.memory)[:, -1], 1)
+        self.model.head.best(self._decode(slice(None), None)[:, -1], 1)
 
 
 def _sentences(count: int, length: int, vocabulary: int) -> torch.Tensor:

@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from weft.parts.dropout import Dropout
 from weft.parts.positions import Position
 
+PAD = 0  # the id that fills up rows of a batch, in every vocabulary
+
 
 class ScaledEmbedding(nn.Embedding):
     """√D · E[token]: with E drawn as N(0, 1/D), components of variance 1."""
@@ -28,6 +30,10 @@ class Frontend(nn.Module):
         self.embedding = embedding
         self.position = position
         self.dropout = Dropout(dropout)
+
+    def keep(self, tokens: Tensor) -> Tensor:
+        """Which positions are real: (B, T)."""
+        return tokens != PAD
 
     def forward(self, tokens: Tensor, positions: Tensor | None = None) -> Tensor:
         return self.dropout(self.position(self.embedding(tokens), positions))  # type: ignore[no-any-return]

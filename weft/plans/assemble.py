@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.models.encoder_decoder import EncoderDecoder
 from weft.parts.frontend import Frontend
 from weft.parts.layers import CrossSublayer, Layer, Sublayer, Wiring
 from weft.parts.recurrent import Cell
@@ -11,11 +11,11 @@ from weft.plans.plan import Decoder, Encoder, Plan
 from weft.plans.rules import check, part_of_layer
 
 
-def assemble(plan: Plan) -> SequenceToSequence:
+def assemble(plan: Plan) -> EncoderDecoder:
     check(plan)
     source = _entrance(plan, plan.encoder.dropout)
     target = _entrance(plan, plan.decoder.dropout, source.embedding if plan.sharing == "joint" else None)
-    model = SequenceToSequence(
+    model = EncoderDecoder(
         source,
         c.ENCODERS.build(plan.encoder.stack, _SideParts(plan.encoder, plan.width)),
         target,

@@ -4,8 +4,9 @@ from functools import partial
 
 from torch import nn
 
-from weft.parts import activations, inits, schedules
+from weft.parts import activations, batching, inits, schedules
 from weft.parts.attention import Attention, causal, full
+from weft.parts.batching import Batching
 from weft.parts.context_attention import Additive, ContextAttention, Dot, General
 from weft.parts.convolution import Bottleneck, Convolution, GatedConvolution
 from weft.parts.feed_forward import FeedForward
@@ -252,6 +253,9 @@ SCHEDULES: Catalogue[Schedule] = Catalogue(
     ("steps",),
     {"inverse-sqrt": schedules.inverse_sqrt, "cosine": schedules.cosine, "constant": schedules.constant},
 )
+BATCHINGS: Catalogue[Batching] = Catalogue(
+    "batching", (), {"by-length": batching.by_length, "shuffled": batching.shuffled, "blocks": batching.blocks}
+)
 
 ALL = (
     MIXERS,
@@ -268,4 +272,5 @@ ALL = (
     HEADS,
     INITS,
     SCHEDULES,
+    BATCHINGS,
 )

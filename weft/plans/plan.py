@@ -16,7 +16,7 @@ import yaml
 
 from weft.disk import write_text
 from weft.errors import WeftError, unknown
-from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.models.base import Model
 from weft.plans import aliases
 from weft.plans.notation import LARGEST, read_yaml, write_yaml
 from weft.plans.part import Part
@@ -67,16 +67,18 @@ class Training:
     longest: int = 200  # pairs with more tokens than this on a side are left out of training, and counted
     validate_every: int = 1000  # steps; a checkpoint is written each time
     patience: int = 0  # validations without a better one before training stops; 0: never
-    best_by: str = "bleu"  # what makes a checkpoint the better one: bleu or loss
+    best_by: str = "auto"  # the score that chooses checkpoints, such as loss; auto: the task's own
     average: str = "last"  # which checkpoints make the model in the end: last or best
     average_of: int = 5  # and how many
     seed: int = 1
+    batching: Part = Part("by-length")
 
 
 @dataclass(frozen=True)
 class Plan:
     name: str = "unnamed"
     about: str = ""
+    task: Part = Part("translation")  # what the model learns to do
     width: int = 512
     vocabulary: int = 37_000  # subwords, of both languages together
     embedding: Part = Part("scaled")
@@ -128,7 +130,7 @@ class Plan:
         except WeftError as error:
             raise WeftError(f"{where}:\n{error}") from None
 
-    def build(self, vocabulary: int | None = None) -> SequenceToSequence:
+    def build(self, vocabulary: int | None = None) -> Model:
         """The model, initialised; `vocabulary` where it turned out other than planned."""
         from weft.plans.assemble import assemble  # it needs Plan
 
@@ -194,7 +196,9 @@ def _replaced(thing: Any, path: list[str], value: Any, key: str) -> Any:
     old = getattr(thing, name)
     if not rest:
         kind = get_type_hints(type(thing))[name]
-        return replace(thing, **{name: _parts(value, kind, name, key) if kind in (Part, Slot) else _read(old, value, key)})
+        return replace(
+            thing, **{name: _parts(value, kind, name, key) if kind in (Part, Slot) else _read(old, value, key)}
+        )
     if isinstance(old, str | int | float):
         raise WeftError(f"{key}: {name} is a plain {type(old).__name__} and has no options.")
     return replace(thing, **{name: _replaced(old, rest, value, key)})

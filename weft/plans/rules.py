@@ -66,7 +66,6 @@ RATES = ("dropout", "bpe_dropout", "smoothing", "beta1", "beta2", "floor")
 POSITIVE = ("rate", "epsilon")
 WORDS = {
     "average": ("last", "best"),
-    "best_by": ("bleu", "loss"),
     "sharing": ("joint", "separate"),
     "direction": ("forward", "backward", "both"),
 }
@@ -139,6 +138,7 @@ def every_part(plan: Plan) -> Iterator[tuple[str, Catalogue[Any], Part]]:
         yield slot, catalogue, getattr(plan, slot)
     yield "init", c.INITS, plan.init
     yield "training.schedule", c.SCHEDULES, plan.training.schedule
+    yield "training.batching", c.BATCHINGS, plan.training.batching
 
 
 def settings_of_parts(plan: Plan) -> dict[str, list[str]]:

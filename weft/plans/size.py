@@ -14,11 +14,12 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.models.base import Model
+from weft.parts.call import Call
 from weft.plans.plan import Plan
 
 
-def outline(plan: Plan) -> SequenceToSequence:
+def outline(plan: Plan) -> Model:
     """The model without memory for its weights."""
     with torch.device("meta"):
         return plan.build()
@@ -77,7 +78,7 @@ def pair_operations(plan: Plan, length: int) -> int:
     torch does not know the arithmetic of all of them, and it is the same."""
     model = outline(plan)
     with torch.device("meta"), FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
-        ids = torch.ones(1, length, dtype=torch.long)
-        logits = model.head.logits(model.decode(ids, model.encode(ids)))  # (1, T, V)
-        F.cross_entropy(logits[0], ids[0]).backward()  # type: ignore[no-untyped-call]
+        batch = model.example(length)
+        logits = model.head.logits(model.hidden(batch.inputs, Call()))  # (1, T, V)
+        F.cross_entropy(logits[0], batch.targets[0]).backward()  # type: ignore[no-untyped-call]
     return int(counter.get_total_flops())

@@ -20,7 +20,7 @@ from weft.serving.guard import Guard
 from weft.serving.metrics import CONTENT_TYPE, Metrics
 from weft.serving.queue import Queue
 from weft.serving.service import Served, Service, Settings
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 from weft.viewing.page import DRAWING
 
 STATIC = Path(__file__).parent / "static"

@@ -3,7 +3,7 @@
 import re
 
 from weft.data.sentences import Piece, split_sentences
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 # https://example.org, www.example.org, mailto:me@example.org, <me@example.org>
 ADDRESS = re.compile(r"[<(\[]?(?:[a-z][a-z0-9+.-]*://|www\.|[\w.+:-]+@)\S+", re.IGNORECASE)

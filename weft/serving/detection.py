@@ -17,10 +17,9 @@ from itertools import islice
 
 from weft.data.sentences import split_long
 from weft.decoding import Greedy
-from weft.evaluation.perplexity import pair_losses
 from weft.serving.cutting import has_words
 from weft.serving.queue import Queue
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 TOKENS = 64  # of a sentence that is looked at
 SENTENCES = 8  # of a text that are looked at
@@ -37,7 +36,7 @@ async def in_source_language(queue: Queue, texts: Sequence[str]) -> list[float]:
     pairs = [(ids, ids) for ids in translator.tokeniser.encode_all(sentences)]
     losses: list[float] = []
     for at in range(0, len(pairs), TOGETHER):
-        losses += await queue.run(partial(pair_losses, translator.models, pairs[at : at + TOGETHER]))
+        losses += await queue.run(partial(translator.losses, pairs[at : at + TOGETHER]))
     looked_at = iter(zip(pairs, losses, own))
     found = []
     for some in samples:

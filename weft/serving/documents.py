@@ -16,8 +16,8 @@ from weft.serving.cutting import cut
 from weft.serving.html_reading import Running, parsed
 from weft.serving.html_writing import Weights, placed
 from weft.serving.service import Service
-from weft.translator import Translation, Translator, texts_of
-from weft.viewing.alignment import diagonal
+from weft.tasks.alignment import diagonal
+from weft.tasks.translator import Translation, Translator, texts_of
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from weft.decoding import Phrase
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 
 class Term(BaseModel):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from weft.serving.html_reading import Tag
-from weft.viewing.alignment import links
+from weft.tasks.alignment import links
 
 MARKS = ".,;:!?…)"
 OPENING = "([\"'„“«"

@@ -16,7 +16,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
 from weft.data.sentences import split_sentences
-from weft.models.sequence_to_sequence import START
 from weft.serving.service import Served
 from weft.viewing.anatomy import masks
 from weft.viewing.attention_heads import Head, formula
@@ -257,7 +256,7 @@ async def look_at_masks(asked: Sentence, look: Looking, service: Served) -> Mask
     tokeniser = service.translator.tokeniser
     both = await look(asked.text, asked.target), await look(NEIGHBOUR)
     sources = [tokeniser.encode(one.text) for one in both]
-    targets = [[START, *one.ids[:-1]] for one in both]
+    targets = [[tokeniser.special.start, *one.ids[:-1]] for one in both]
     found = await service.queue.run(lambda: masks(service.translator.models[0], sources, targets))
     return Masks(
         source=[tokeniser.readable(ids) for ids in sources],

@@ -71,7 +71,7 @@ async def positions(service: Served, length: Annotated[int, Query(ge=1, le=512)]
     first = service.translator.models[0]
 
     def found() -> Positions:
-        each = (position_vectors(end, length) for end in (first.source, first.target))
+        each = (position_vectors(side.frontend, length) for side in first.sides.values())
         encoder, decoder = (torch.round(vectors.cpu().double(), decimals=DIGITS).tolist() for vectors in each)
         return Positions(encoder=encoder, decoder=decoder)
 

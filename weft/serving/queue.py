@@ -15,13 +15,12 @@ from typing import Any, TypeVar, cast
 
 from torch import Tensor
 
-from weft.data.batches import filled
 from weft.decoding import Search
-from weft.decoding.many import CELLS
-from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.decoding.many import POSITIONS
+from weft.models.base import Generative
 from weft.parts.call import Memory
 from weft.serving.metrics import Metrics
-from weft.translator import Translation, Translator
+from weft.tasks.translator import Translation, Translator
 
 SHORT = 1280  # places of all texts of a request: tokens times rows, 256 tokens with a beam of 5
 WINDOW = 0.005  # seconds that the first of several waits for the others
@@ -175,7 +174,7 @@ class Queue:
             while jobs:
                 for job in jobs:
                     longest = max(longest, len(job.sources[job.begun]))
-                    if batch and longest * (len(batch) + 1) > CELLS // search.rows:
+                    if batch and longest * (len(batch) + 1) > POSITIONS // search.rows:
                         return batch
                     batch.append((job, job.begun))
                     job.begun += 1
@@ -208,9 +207,9 @@ class Queue:
             if not is_short:
                 self._compute(self._next(short=True))
 
-        models = [cast(SequenceToSequence, _Pausing(model, pause)) for model in self.translator.models]
+        models = [cast(Generative, _Pausing(model, pause)) for model in self.translator.models]
         start = time.monotonic()
-        found = search(models, filled([job.sources[i] for job, i in batch]).to(self.translator.device))
+        found = search(models, self.translator.prompt([job.sources[i] for job, i in batch]))
         tokens = sum(len(some[0].ids) for some in found)
         self.metrics.computed(len(batch), tokens, time.monotonic() - start)
         for (job, i), some in zip(batch, found):
@@ -222,13 +221,13 @@ class Queue:
 class _Pausing:
     """A model that pauses before each of its steps."""
 
-    def __init__(self, model: SequenceToSequence, pause: Callable[[], None]):
+    def __init__(self, model: Generative, pause: Callable[[], None]):
         self.model = model
         self.pause = pause
 
-    def encode(self, *arguments: Any) -> Memory:
+    def prompt(self, *arguments: Any) -> Memory | None:
         self.pause()
-        return self.model.encode(*arguments)
+        return self.model.prompt(*arguments)
 
     def decode(self, *arguments: Any) -> Tensor:
         self.pause()

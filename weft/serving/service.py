@@ -11,7 +11,7 @@ from weft.errors import WeftError
 from weft.plans.plan import Plan
 from weft.serving.metrics import Metrics
 from weft.serving.queue import Queue
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 
 @dataclass(frozen=True)

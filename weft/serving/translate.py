@@ -13,8 +13,8 @@ from weft.errors import WeftError
 from weft.serving.cutting import cut
 from weft.serving.glossary import Occurrence, Outcome, Term, occurring, outcome, phrases_of
 from weft.serving.service import Served
-from weft.translator import Translation, Translator, joined, texts_of
-from weft.viewing.alignment import Link, links, pharaoh
+from weft.tasks.alignment import Link, links, pharaoh
+from weft.tasks.translator import Translation, Translator, joined, texts_of
 from weft.viewing.attention_heads import Head, Without
 
 router = APIRouter(prefix="/api", tags=["translate"])

@@ -23,9 +23,11 @@ from torch.optim import Optimizer
 
 from weft.disk import flush, seal, write_text
 from weft.errors import WeftError
-from weft.folder import Folder, fitting_weights, parameters, read_weights, save_weights
-from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.evaluation.scores import LOSS
+from weft.folder import Folder
+from weft.models.base import Model
 from weft.training.parallel import fill, slice_like
+from weft.weights import fitting_weights, parameters, read_weights, save_weights
 
 
 @dataclass
@@ -113,7 +115,7 @@ def newest(folder: Folder) -> Path | None:
     return next((found for found in resumable(folder) if (found / "optimiser.safetensors").exists()), None)
 
 
-def load(checkpoint: Path, model: SequenceToSequence, optimiser: Optimizer, rank: int = 0) -> Progress:
+def load(checkpoint: Path, model: Model, optimiser: Optimizer, rank: int = 0) -> Progress:
     """Bring model, optimiser and this worker's random state to where they were. One that was not there draws anew."""
     fill(model, fitting_weights(model, checkpoint / "model.safetensors"))
     stored = read_weights(checkpoint / "optimiser.safetensors")
@@ -139,7 +141,7 @@ def _progress(data: Any) -> Progress:
     """From what a file says, which may be anything."""
     scores = {int(step): {name: float(value) for name, value in some.items()} for step, some in data["scores"].items()}
     step, epoch, batch = (int(data[name]) for name in ("step", "epoch", "batch"))
-    if min(step, epoch, batch, *scores, 0) < 0 or not all({"loss", "bleu"} <= some.keys() for some in scores.values()):
+    if min(step, epoch, batch, *scores, 0) < 0 or not all(LOSS.name in some for some in scores.values()):
         raise ValueError("its state.json is not one that weft wrote")
     return Progress(step, epoch, batch, float(data["seconds"]), scores)
 
@@ -181,7 +183,7 @@ def average(checkpoints: Sequence[Path]) -> dict[str, Tensor]:
     return {name: (value / len(checkpoints)).float() for name, value in total.items()}
 
 
-def moments(model: SequenceToSequence, optimiser: Optimizer) -> dict[str, Tensor]:
+def moments(model: Model, optimiser: Optimizer) -> dict[str, Tensor]:
     """What Adam remembers of each parameter."""
     return {
         f"{name}:{moment}": value

@@ -14,18 +14,21 @@ from torch import Tensor
 from weft.data.batches import Batches
 from weft.disk import damage, friendly_disk_errors, owned
 from weft.errors import Interrupted, NoRoom, WeftError
-from weft.folder import Folder, fitting_weights, parameters
-from weft.models.sequence_to_sequence import PAD, Batch, SequenceToSequence
+from weft.evaluation.scores import LOSS, Metric
+from weft.folder import Folder
+from weft.models.base import Batch, Model
 from weft.plans.catalogues import SCHEDULES
 from weft.plans.plan import Training
 from weft.training import checkpoint
 from weft.training.checkpoint import Progress
 from weft.training.observers import metrics_rows
-from weft.training.parallel import fill, gathered, whole
+from weft.training.parallel import fill, full_tensor, gathered
 from weft.training.signals import as_ctrl_c, held_back
 from weft.training.workers import ALONE, Workers
+from weft.weights import fitting_weights, parameters
 
-Validate = Callable[[SequenceToSequence], dict[str, float]]
+Scores = dict[str, float]  # by the name of the metric
+Validate = Callable[[Model], Scores]
 
 
 class Observer(Protocol):
@@ -43,20 +46,22 @@ class Observer(Protocol):
 class Trainer:
     def __init__(
         self,
-        model: SequenceToSequence,
+        model: Model,
         options: Training,
         batches: Batches,
         validate: Validate,
+        best_by: Metric,
         folder: Folder,
         observers: Sequence[Observer] = (),
         workers: Workers = ALONE,
     ):
         self.model = model
         self.workers = workers
-        self.united = workers.union(model)
+        self.shared = workers.wrap(model)
         self.options = options
         self.batches = batches
         self.validate = validate
+        self.best_by = best_by
         self.folder = folder
         self.observers = observers
         self.device = next(model.parameters()).device
@@ -115,7 +120,7 @@ class Trainer:
                 "Put them back, or begin anew in another --out."
             )
 
-    def train(self) -> dict[str, float]:
+    def train(self) -> Scores:
         """Train to the last step or until patience ends; leave the averaged model in the folder; return its scores."""
         try:
             with (
@@ -138,11 +143,11 @@ class Trainer:
                 self._steps(asked)
                 return self._finish()
         except KeyboardInterrupt:
-            with held_back():  # who presses Ctrl-C again loses nothing
+            with held_back():  # a second Ctrl-C must not interrupt the saving
                 saved = self._saved()
             raise Interrupted(f"stopped. {saved}") from None
         finally:
-            self.united.part()
+            self.shared.close()
             for observer in self.observers:
                 observer.close()
 
@@ -186,7 +191,7 @@ class Trainer:
             return "Nothing was learned yet."
         if checkpoint.newest(self.folder) != checkpoint.path_of(self.folder.checkpoints, step):
             self._save()
-        return f"Saved at step {step}; --resume goes on from there."
+        return f"Saved at step {step}; continue with --resume."
 
     def _save(self) -> None:
         draws = self.workers.gather(checkpoint.random_state())
@@ -209,26 +214,31 @@ class Trainer:
 
     def _backward(self, batches: Sequence[Batch]) -> dict[str, float]:
         self.optimiser.zero_grad()
-        tokens = sum(int((batch.target != PAD).sum()) for batch in batches)
+        tokens = sum(batch.count for batch in batches)
         objective = nll = 0.0
         for batch in batches:
-            mine = self.workers.share(batch).to(self.device)
-            with nullcontext() if batch is batches[-1] else self.united.apart():
-                loss = self.united(mine)
+            mine = batch.share(self.workers.rank, self.workers.size).to(self.device)
+            with nullcontext() if batch is batches[-1] else self.shared.no_sync():
+                loss = self.shared(mine)
                 # Gradients of several workers become their mean, and the sum is wanted.
                 torch.autograd.backward(loss.objective * (self.workers.size / tokens))
             objective += float(loss.objective.detach())
             nll += float(loss.nll)
         objective, nll = self.workers.total(objective, nll)
-        norm = float(whole(torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip or torch.inf)))
-        return {"objective": objective / tokens, "loss": nll / tokens, "tokens": tokens, "gradient": norm}
+        clipped = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip or torch.inf)
+        return {
+            "objective": objective / tokens,
+            "loss": nll / tokens,
+            "tokens": tokens,
+            "gradient": float(full_tensor(clipped)),
+        }
 
     def _stop_if_diverged(self, metrics: dict[str, float], epoch: int, batches: range) -> None:
         """Before the weights move: they are still those of the step before."""
         for what, value in (("loss", metrics["objective"]), ("gradient", metrics["gradient"])):
             if not math.isfinite(value):
                 numbers = f"batch {batches[0]}" if len(batches) == 1 else f"batches {batches[0]} to {batches[-1]}"
-                self._diverged(f"the {what} of step {self.progress.step + 1} is {value} (epoch {epoch}, {numbers})")
+                self._diverged(f"{what} is {value} at step {self.progress.step + 1} (epoch {epoch}, {numbers})")
 
     def _diverged(self, finding: str) -> NoReturn:
         last = self._last_good()
@@ -237,8 +247,8 @@ class Trainer:
             if saved.exists():  # when it was asked to stop: nobody looked at what it had learned
                 last = f"{saved} was saved without a look at it: remove it, and --resume goes on from the one before."
         raise WeftError(
-            f"{finding}: the training has diverged. {last} "
-            "Set a lower rate, a longer warmup or a smaller clip: --resume takes --set too."
+            f"training diverged: {finding}. {last} "
+            "Try a lower rate, a longer warmup or a smaller clip; --resume takes --set too."
         )
 
     def _move(self, step: int) -> float:
@@ -258,7 +268,7 @@ class Trainer:
                 used += len(group)
                 yield epoch, used, group
             if used == 0:
-                raise WeftError("there is nothing to train on: no pair is left.")
+                raise WeftError("nothing to train on: the corpus makes no batch.")
             epoch, used = epoch + 1, 0
 
     def _validation_is_due(self) -> bool:
@@ -268,8 +278,8 @@ class Trainer:
 
     def _validate(self) -> None:
         scores = self._scores()
-        if not math.isfinite(scores["loss"]):
-            self._diverged(f"the validation loss after step {self.progress.step} is {scores['loss']}")
+        if not math.isfinite(scores[LOSS.name]):
+            self._diverged(f"validation loss is {scores[LOSS.name]} after step {self.progress.step}")
         self.progress.scores[self.progress.step] = scores
         # First: what a checkpoint knows is not told again by a run that goes on from it.
         for observer in self.observers:
@@ -280,13 +290,14 @@ class Trainer:
             checkpoint.prune(self.folder, keep)
 
     def _scores(self) -> dict[str, float]:
-        with self.united.whole() as model:
+        with self.shared.full_model() as model:
             return self.validate(model)
 
     def _goodness(self, step: int) -> tuple[float, float]:
-        """Larger is better. Equal in BLEU, as all are that have 0.0 at the beginning, the lower loss decides."""
+        """Larger is better. Where scores are equal, as at the beginning, the lower loss decides."""
         scores = self.progress.scores[step]
-        return (scores["bleu"] if self.options.best_by == "bleu" else -scores["loss"]), -scores["loss"]
+        value = scores[self.best_by.name]
+        return (value if self.best_by.higher_is_better else -value), -scores[LOSS.name]
 
     def _by_goodness(self) -> list[int]:
         """Validated steps, best first; of equals the later."""
@@ -298,7 +309,7 @@ class Trainer:
         return [step for step in order if checkpoint.path_of(self.folder.checkpoints, step).exists()]
 
     def _first_best(self) -> int:
-        """Who came later and is only as good is no better."""
+        """The step of the best score; ties keep the earlier one."""
         return max(sorted(self.progress.scores), key=self._goodness)
 
     def _out_of_patience(self) -> bool:
@@ -308,10 +319,9 @@ class Trainer:
         return sum(step > best for step in self.progress.scores) >= self.options.patience
 
     def _patience_ended(self) -> str:
-        score = {"bleu": "BLEU", "loss": "loss"}[self.options.best_by]
         return (
-            f"stopped early, after step {self.progress.step}: no better {score} for {self.options.patience} "
-            f"validations; best at step {self._first_best()}"
+            f"stopped early after step {self.progress.step}: no better {self.best_by.label} for "
+            f"{self.options.patience} validations; best at step {self._first_best()}"
         )
 
     def _finish(self) -> dict[str, float]:

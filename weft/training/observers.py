@@ -7,7 +7,7 @@ import json
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from statistics import median
@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from weft.disk import write_text
+from weft.evaluation.scores import Metric
 
 if TYPE_CHECKING:
     from weft.training.loop import Observer
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 class Bar:
     """A progress bar with loss, tokens a second and the time left; a line for each validation."""
 
-    def __init__(self, steps: int, console: Console | None = None):
+    def __init__(self, steps: int, metrics: Sequence[Metric], console: Console | None = None):
+        self.metrics = metrics
         self.console = console or Console(stderr=True, highlight=False, soft_wrap=True)
         self.bar = Progress(
             TextColumn("step {task.completed}/{task.total}"),
@@ -50,25 +52,14 @@ class Bar:
         self.bar.update(self.task, completed=step, loss=self._loss(), speed=speed)
 
     def validation(self, step: int, scores: dict[str, float]) -> None:
-        self.console.print(
-            f"step {step:>6}   training loss {self._loss()}   validation loss {scores['loss']:.3f}   "
-            f"perplexity {readable(scores['perplexity'])}   BLEU {scores['bleu']:.1f}"
-        )
+        shown = "   ".join(f"{metric.label} {metric.show(scores[metric.name])}" for metric in self.metrics)
+        self.console.print(f"step {step:>6}   training loss {self._loss()}   validation {shown}")
 
     def _loss(self) -> str:
         return "…" if self.loss is None else f"{self.loss:.3f}"
 
     def close(self) -> None:
         self.bar.stop()
-
-
-def readable(perplexity: float) -> str:
-    """That of a model which knows less than nothing may have three hundred digits.
-
-    >>> readable(12.345), readable(1e300)
-    ('12.35', '1.0e+300')
-    """
-    return f"{perplexity:.2f}" if perplexity < 1e6 else f"{perplexity:.1e}"
 
 
 class GradientSpikes:
@@ -85,9 +76,7 @@ class GradientSpikes:
     def step(self, step: int, metrics: dict[str, float]) -> None:
         norm, usual = metrics["gradient"], median(self.recent) if len(self.recent) >= self.AMONG // 5 else math.inf
         if norm > self.TIMES * usual and step >= self.told + self.AMONG:
-            self.tell(
-                f"step {step}: the gradient's norm is {norm:.3g}, and {usual:.3g} is usual. A lower rate may help."
-            )
+            self.tell(f"step {step}: gradient norm {norm:.3g} (median {usual:.3g}); consider a lower learning rate.")
             self.told = step
         self.recent.append(norm)
 
@@ -202,17 +191,17 @@ class TensorBoard:
 class Curves:
     """Draws the curves of a metrics file anew after each validation. Needs matplotlib."""
 
-    def __init__(self, metrics: Path, picture: Path):
+    def __init__(self, metrics: Path, picture: Path, shown: Metric):
         from weft.viewing.curves import draw_curves
 
         self.draw = draw_curves
-        self.metrics, self.picture = metrics, picture
+        self.metrics, self.picture, self.shown = metrics, picture, shown
 
     def step(self, step: int, metrics: dict[str, float]) -> None:
         pass
 
     def validation(self, step: int, scores: dict[str, float]) -> None:
-        self.draw(self.metrics, self.picture)
+        self.draw(list(metrics_rows(self.metrics)), self.shown, self.picture)
 
     def close(self) -> None:
         pass

@@ -4,7 +4,7 @@ Every worker composes the same batches and so knows how many tokens the whole ba
 over all of them, whoever computes which part. With equally many workers a run can be repeated to the last bit; with
 more or fewer it is the same run up to rounding, but for the draws of dropout.
 
-Workers are started by torchrun, on one machine or on many, or by `hire` on this one.
+Workers are started by torchrun, on one machine or on many, or by `spawn_workers` on this one.
 """
 
 import os
@@ -21,7 +21,6 @@ import torch
 from torch import distributed
 
 from weft.errors import WeftError
-from weft.models.sequence_to_sequence import PAD, Batch
 from weft.training.parallel import LocalModel, ReplicatedModel
 
 PATIENCE = timedelta(hours=2)  # that workers wait for one of them: a large corpus is read by the first alone
@@ -34,19 +33,12 @@ class Workers:
 
     rank: int = 0
     size: int = 1
-    union: type[LocalModel] = LocalModel  # how a model is theirs together
+    wrap: type[LocalModel] = LocalModel  # how a model is shared among them
 
     @property
     def is_first(self) -> bool:
         """The one that reads, writes and speaks."""
         return self.rank == 0
-
-    def share(self, batch: Batch) -> Batch:
-        """This worker's rows. Where there are too few for all, a row that has nothing to learn from."""
-        mine = Batch(batch.source[self.rank :: self.size], batch.target[self.rank :: self.size])
-        if len(mine.source):
-            return mine
-        return Batch(batch.source[:1], torch.full_like(batch.target[:1], PAD))
 
     def total(self, *mine: float) -> list[float]:
         """Each number, summed over all workers."""
@@ -79,8 +71,8 @@ class Workers:
             if self.size == 1 or not (isinstance(error, distributed.DistError) or "gloo" in str(error)):
                 raise
             raise WeftError(
-                "another worker is gone: it was ended, or its machine or the network was. "
-                "--resume goes on from the last checkpoint, with any number of workers."
+                "lost contact with another worker: its process, its machine or the network is gone. "
+                "Continue from the last checkpoint with --resume, with any number of workers."
             ) from error
 
 
@@ -88,7 +80,7 @@ ALONE = Workers()
 
 
 @contextmanager
-def join(device: str, union: type[LocalModel] = ReplicatedModel) -> Iterator[Workers]:
+def init_workers(device: str, wrap: type[LocalModel] = ReplicatedModel) -> Iterator[Workers]:
     """Those that were started together with this process; without others it is alone."""
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
@@ -97,7 +89,7 @@ def join(device: str, union: type[LocalModel] = ReplicatedModel) -> Iterator[Wor
     if device == "cuda":
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     distributed.init_process_group("nccl" if device == "cuda" else "gloo", timeout=PATIENCE)
-    team = Workers(distributed.get_rank(), size, union)
+    team = Workers(distributed.get_rank(), size, wrap)
     try:
         with team.friendly_worker_errors():
             yield team
@@ -106,7 +98,7 @@ def join(device: str, union: type[LocalModel] = ReplicatedModel) -> Iterator[Wor
 
 
 @contextmanager
-def hire(count: int) -> Iterator[None]:
+def spawn_workers(count: int) -> Iterator[None]:
     """Start this very command `count` - 1 times more, as workers beside this process, the cores divided among them."""
     if count == 1 or "WORLD_SIZE" in os.environ:
         yield

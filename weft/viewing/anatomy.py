@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor, nn
 
-from weft.data.batches import filled
-from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.data.batches import pad
+from weft.models.base import Model
 from weft.parts.attention import Attention, causal
+from weft.parts.call import Call
 from weft.parts.context_attention import ContextAttention
 from weft.parts.convolution import Bottleneck, Convolution, GatedConvolution
 from weft.parts.decoders import (
@@ -84,11 +85,12 @@ class Diagram:
         return [*ends, *(block for row in rows for one in row.stretches for block in one.blocks), self.head]
 
 
-def diagram(model: SequenceToSequence) -> Diagram:
-    source, target = model.source.embedding, model.target.embedding
+def diagram(model: Model) -> Diagram:
+    encoder, decoder = model.sides["encoder"], model.sides["decoder"]
+    source, target = encoder.frontend.embedding, decoder.frontend.embedding
     return Diagram(
-        encoder=Side(_embedding(source), _positions(model.source), _rows(model.encoder)),
-        decoder=Side(_embedding(target, but=source), _positions(model.target), _rows(model.decoder)),
+        encoder=Side(_embedding(source), _positions(encoder.frontend), _rows(encoder.stack)),
+        decoder=Side(_embedding(target, but=source), _positions(decoder.frontend), _rows(decoder.stack)),
         head=Block("output", _count(model.head, but=target)),
         shared=source is target,
         tied=model.head.words is target,
@@ -245,14 +247,12 @@ def position_vectors(entrance: Frontend, length: int) -> Tensor:
 
 
 @torch.inference_mode()
-def masks(
-    model: SequenceToSequence, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-) -> dict[str, Tensor]:
+def masks(model: Model, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> dict[str, Tensor]:
     """Who may look at whom in the first layer that looks, these sentences read as one batch: (B, T, S) of each kind."""
     device = next(model.parameters()).device
     recorder = Recorder()
-    source, target = filled(sources).to(device), filled(targets).to(device)
-    model.decode(target, model.encode(source, recorder), watch=recorder)
+    inputs = {"source": pad(sources).to(device), "target": pad(targets).to(device)}
+    model.hidden(inputs, Call(watch=recorder))
     found = {}
     for kind in KINDS:
         if not (layers := recorder.layers(kind)):

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from weft.decoding import Hypothesis, Search
+from weft.decoding.prompt import Prompt
 from weft.errors import WeftError, unknown
-from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.models.base import Generative, Model
 from weft.parts.call import Watch
 from weft.parts.context_attention import ContextAttention, Dot
 
@@ -32,10 +33,10 @@ def place_of(kind: str, layer: int) -> str:
     return f"{side}.{layer - 1}.{sublayer}"
 
 
-def formula(model: SequenceToSequence, layer: int) -> str:
+def formula(model: Model, layer: int) -> str:
     """How attention before 2017 scores what it looks at; as q · k where that is what it does."""
-    scores = {name: part.score for name, part in model.decoder.named_modules() if isinstance(part, ContextAttention)}
-    own = [score for name, score in scores.items() if name.startswith(f"layers.{layer - 1}.")]
+    scores = {name: part.score for name, part in model.named_modules() if isinstance(part, ContextAttention)}
+    own = [score for name, score in scores.items() if f".layers.{layer - 1}." in name]
     score = (own or [*scores.values()])[0]  # the layer's, or the one for all
     return f"q · k = {score.formula}" if isinstance(score, Dot) else score.formula
 
@@ -71,7 +72,7 @@ class Without:
         return self.search.rows
 
     def __call__(
-        self, models: Sequence[SequenceToSequence], source: Tensor, watch: Watch | None = None
+        self, models: Sequence[Generative], prompt: Prompt, watch: Watch | None = None
     ) -> list[list[Hypothesis]]:
         assert watch is None, "there is one watcher, and it switches heads off"
-        return self.search(models, source, HeadsOff(self.off) if self.off else None)
+        return self.search(models, prompt, HeadsOff(self.off) if self.off else None)

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from weft.errors import WeftError
-from weft.models.sequence_to_sequence import END, START, SequenceToSequence
+from weft.models.base import Model
+from weft.parts.call import Call
 from weft.viewing.attention_heads import KINDS, Head, HeadsOff, place_of
 
 NAMES = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "encoder-decoder attention"}
@@ -51,13 +52,11 @@ def _grid(layers: dict[int, Tensor]) -> Tensor:
     return grid
 
 
-def heads_of(model: SequenceToSequence) -> dict[str, tuple[int, ...]]:
+def heads_of(model: Model) -> dict[str, tuple[int, ...]]:
     """How many heads each layer has of each kind, found by looking at a pass over a single token."""
     recorder = Recorder()
-    device = next(model.parameters()).device
     with torch.inference_mode():
-        memory = model.encode(torch.tensor([[END]], device=device), recorder)
-        model.decode(torch.tensor([[START]], device=device), memory, watch=recorder)
+        model.hidden(model.example(1).inputs, Call(watch=recorder))
     return {kind: _counted(maps) for kind, maps in recorder.maps().items()}
 
 

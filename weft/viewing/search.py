@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from weft.data.tokeniser import Tokeniser
+from weft.data.codecs import Codec
 from weft.decoding import Beam
 from weft.decoding.hypothesis import length_penalised
-from weft.models.sequence_to_sequence import END, SequenceToSequence
+from weft.decoding.prompt import Prompt
+from weft.models.base import Generative
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class SearchTree:
 class _Observer:
     """A watcher of the search for one sentence."""
 
-    def __init__(self) -> None:
+    def __init__(self, end: int) -> None:
+        self.end = end
         self.steps: list[list[Candidate]] = []
         self.rows: list[int | None] = [None]  # the candidate that each row of the decoder goes on from
         self.now: dict[str, list[float]] = {}
@@ -73,7 +75,7 @@ class _Observer:
             if total > -torch.inf:
                 token, parent = int(self.now["token"][i]), self.rows[int(self.now["row"][i])]
                 going_on = "kept" if i in going else "pruned"
-                fate = going_on if token != END else "ended" if i < len(going) else "pruned"
+                fate = going_on if token != self.end else "ended" if i < len(going) else "pruned"
                 log_prob = self.now["log_prob"][i]
                 step.append(Candidate(first + i, parent, len(self.steps) + 1, "", token, log_prob, total, fate))
         self.rows = [first + i for i in going]
@@ -81,22 +83,23 @@ class _Observer:
 
 
 @torch.inference_mode()
-def search_tree(models: Sequence[SequenceToSequence], tokeniser: Tokeniser, source: Tensor, beam: Beam) -> SearchTree:
-    """Search for the translation of one source (1, S), and keep the tree."""
-    observer = _Observer()
-    (found,) = beam(models, source, observer)
+def search_tree(models: Sequence[Generative], codec: Codec, prompt: Prompt, beam: Beam) -> SearchTree:
+    """Search from one prompt, and keep the tree."""
+    observer = _Observer(prompt.end)
+    (found,) = beam(models, prompt, observer)
     is_cut = any(not one.finished for one in found)
     *before, last = observer.steps
     last = [replace(one, fate="cut" if is_cut else "left") if one.fate == "kept" else one for one in last]
     steps = [
-        [replace(one, token=token) for one, token in zip(some, tokeniser.readable(one.token_id for one in some))]
+        [replace(one, token=token) for one, token in zip(some, codec.readable(one.token_id for one in some))]
         for some in [*before, last]
     ]
-    ended = _ended([one for some in steps for one in some], tokeniser, beam)
-    return SearchTree(tokeniser.readable(source[0].tolist()), beam.width, beam.length_penalty, steps, ended)
+    ended = _ended([one for some in steps for one in some], codec, beam)
+    source = codec.readable(prompt.inputs["source"][0].tolist())
+    return SearchTree(source, beam.width, beam.length_penalty, steps, ended)
 
 
-def _ended(candidates: list[Candidate], tokeniser: Tokeniser, beam: Beam) -> list[Ended]:
+def _ended(candidates: list[Candidate], codec: Codec, beam: Beam) -> list[Ended]:
     """In the order the search has them."""
     by_id = {one.id: one for one in candidates}
     made = []
@@ -107,6 +110,6 @@ def _ended(candidates: list[Candidate], tokeniser: Tokeniser, beam: Beam) -> lis
                 ids.append(by_id[at].token_id)
                 at = by_id[at].parent
             score = length_penalised(one.total, one.step, beam.length_penalty)
-            text = tokeniser.decode(reversed(ids))
+            text = codec.decode(reversed(ids))
             made.append(Ended(one.id, text, one.total, one.step, score, one.fate == "ended"))
     return sorted(made, key=lambda one: (not one.finished, -one.score))[: beam.width]

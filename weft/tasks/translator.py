@@ -1,29 +1,37 @@
-"""A trained model at work: text in, text out. The command line, the service and Python all use this one."""
+"""A trained model that translates: text in, text out."""
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, islice
-from pathlib import Path
 
 import torch
+from torch import Tensor
 
-from weft.data.batches import filled
-from weft.data.corpus import Corpus
+from weft.data.batches import pad
+from weft.data.codecs import Subwords
+from weft.data.languages import Languages
+from weft.data.pairs import batch_of, batches_of
 from weft.data.sentences import Piece, split_long, split_sentences
-from weft.data.tokeniser import Tokeniser
 from weft.decoding import Beam, Hypothesis, Search, best_first, search_all
+from weft.decoding.prompt import Prompt, from_source
+from weft.defaults import BEAM_WIDTH, LENGTH_PENALTY
 from weft.errors import WeftError
-from weft.evaluation.perplexity import token_loss
+from weft.evaluation.perplexity import perplexity, row_losses, token_loss
+from weft.evaluation.report import Report
+from weft.evaluation.scores import BLEU, PERPLEXITY, Score, bleu_metric, chrf, scored
 from weft.folder import Folder
-from weft.models.sequence_to_sequence import START, SequenceToSequence
-from weft.viewing.alignment import Aligner, Seen, choose, known_or_usual, words, written_from
+from weft.models.base import Generative
+from weft.parts.call import Call, Watch
+from weft.tasks.alignment import Aligner, Seen, choose, known_or_usual, words, written_from
+from weft.tasks.predictor import Predictor
 from weft.viewing.attention_heads import Head, Without
-from weft.viewing.attention_maps import Attention, Recorder, check_head, heads_of
+from weft.viewing.attention_maps import Attention, Recorder
 from weft.viewing.search import SearchTree, search_tree
 
 AT_A_TIME = 1024  # texts that are sorted by length and translated together
-ALIGNED = 200  # pairs that a head is chosen on
+REMEMBERED = 8 * AT_A_TIME  # texts whose ids are kept
 
 
 @dataclass(frozen=True)
@@ -47,35 +55,45 @@ class Translation:
         }
 
 
-def load(names: str | Path, device: str = "cpu") -> "Translator":
-    """A model by the name it ships under or its run folder; several with commas between them vote."""
-    each = [names] if isinstance(names, Path) else names.split(",")
-    return Translator([Folder.find(name) for name in each], device)
+class Translator(Predictor):
+    """One model that translates, or an ensemble of several."""
 
-
-class Translator:
-    """One model, or several with one vocabulary that vote."""
+    verb = "translate"
+    views = ("translate", "attention", "head", "search", "off", "model")
+    codec: Subwords
+    models: Sequence[Generative]
 
     def __init__(self, folders: Sequence[Folder], device: str = "cpu"):
-        tokenisers = [folder.tokeniser() for folder in folders]
-        for folder, tokeniser in zip(folders[1:], tokenisers[1:]):
-            if tokeniser.pieces.to_str() != tokenisers[0].pieces.to_str():
-                raise WeftError(
-                    f"{folder.path} and {folders[0].path} have different subwords, and models that vote need the same: "
-                    "train the second with --from the first, or from the same data."
-                )
-        self.folders = folders
-        self.device = device
-        self.models: list[SequenceToSequence] = [folder.model(device) for folder in folders]
-        self.tokeniser: Tokeniser = tokenisers[0]
-        self.languages = folders[0].languages()
+        super().__init__(folders, device)
+        self.languages = languages_of(folders[0])
         self.limit = min(_longest_source(folder, model) for folder, model in zip(folders, self.models))
+        self._known: dict[str, list[int]] = {}  # the newest texts and their ids: a text is encoded once
 
-    def __repr__(self) -> str:
-        return f"weft.load({','.join(folder.name for folder in self.folders)!r})"
+    @property
+    def tokeniser(self) -> Subwords:
+        return self.codec
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of texts; those that were encoded a moment ago are remembered."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        self._known.update(zip(new, self.codec.encode_all(new)))
+        found = [self._known[text] for text in texts]
+        for text in list(self._known)[:-REMEMBERED]:
+            del self._known[text]
+        return found
+
+    def prompt(self, sources: Sequence[Sequence[int]]) -> Prompt:
+        """Sources as ids, to be translated together."""
+        special = self.codec.special
+        return from_source(self.models, pad(sources).to(self.device), special.start, special.end)
 
     def translate(
-        self, texts: list[str] | tuple[str, ...], *, beam: int = 5, length_penalty: float = 1.0, split: bool = False
+        self,
+        texts: list[str] | tuple[str, ...],
+        *,
+        beam: int = BEAM_WIDTH,
+        length_penalty: float = LENGTH_PENALTY,
+        split: bool = False,
     ) -> list[str]:
         """The best translation of each text. An empty text has an empty one."""
         if isinstance(texts, str):  # type: ignore[unreachable]  # where no type checker has said it
@@ -93,6 +111,7 @@ class Translator:
         """
         stream = iter(enumerate(texts, first))
         while some := list(islice(stream, AT_A_TIME)):
+            self.encode_all([text for _, text in some if isinstance(text, str)])  # in one go: most fit as they are
             cut = [self.cut(text, f"line {number}", split=split, too_long=too_long) for number, text in some]
             found = iter(self._found([piece for pieces in cut for piece in texts_of(pieces)], search))
             for pieces in cut:
@@ -103,13 +122,13 @@ class Translator:
         _check_text(text, where)
 
         def fits(piece: str) -> bool:
-            return len(self.tokeniser.encode(piece)) <= self.limit
+            return len(self.encode_all([piece])[0]) <= self.limit
 
         sentences = split_sentences(text) if split else [(text, "")]
         if all(fits(sentence) for sentence, _ in sentences):
             return sentences
         if too_long == "error":
-            longest = max(len(self.tokeniser.encode(sentence)) for sentence, _ in sentences)
+            longest = max(map(len, self.encode_all([sentence for sentence, _ in sentences])))
             raise WeftError(
                 f"{where} has {'a sentence of ' if split else ''}{longest} tokens, and this model allows "
                 f"{self.limit}; --too-long split cuts it into pieces."
@@ -123,7 +142,8 @@ class Translator:
         return pieces
 
     def _found(self, texts: Sequence[str], search: Search) -> list[list[Translation]]:
-        found = search_all(search, self.models, self.tokeniser.encode_all(texts))
+        special = self.codec.special
+        found = search_all(search, self.models, self.encode_all(texts), special.start, special.end, self.device)
         return [[self.translation(one) for one in some] for some in found]
 
     def translation(self, one: Hypothesis) -> Translation:
@@ -135,10 +155,37 @@ class Translator:
 
         Pairs that are longer than the positions have none. They are left out, and how many is the second number.
         """
-        encoded = zip(*(self.tokeniser.encode_all([pair[side] for pair in pairs]) for side in (0, 1)))
-        known = [[limit or 10**9 for limit in model.limits] for model in self.models]
-        fitting = [(s, t) for s, t in encoded if all(len(s) <= most_s and len(t) <= most_t for most_s, most_t in known)]
-        return token_loss(self.models, fitting) if fitting else None, len(pairs) - len(fitting)
+        encoded = list(zip(*(self.codec.encode_all([pair[side] for pair in pairs]) for side in (0, 1))))
+        fitting = [row for row in encoded if all(self._fits(model, row) for model in self.models)]
+        batches = batches_of(fitting, self.codec.special.start)
+        return token_loss(self.models, batches) if fitting else None, len(pairs) - len(fitting)
+
+    def _fits(self, model: Generative, row: Sequence[Sequence[int]]) -> bool:
+        return all(limit is None or len(ids) <= limit for limit, ids in zip(model.limits.values(), row))
+
+    def losses(self, rows: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[float]:
+        """The negative log-likelihood of the target of each pair of ids."""
+        return row_losses(self.models, batch_of(rows, self.codec.special.start))
+
+    def evaluate(
+        self, pairs: Sequence[tuple[str, str]], search: Search, *, lowercase: bool = False, tokenize: str = "13a"
+    ) -> Report:
+        """Translate a test set and score it."""
+        if not pairs:
+            raise WeftError("nothing to score: the files are empty.")
+        metric = bleu_metric(lowercase, tokenize)
+        sources, references = [source for source, _ in pairs], [target for _, target in pairs]
+        began = time.perf_counter()
+        translations = [found[0].text for found in self.search(sources, search)]
+        seconds = time.perf_counter() - began
+        loss, left_out = self.loss(pairs)
+        scores = [scored(BLEU, metric, translations, references), chrf(translations, references, lowercase=lowercase)]
+        if loss is not None:
+            scores.append(Score(PERPLEXITY, perplexity(loss)))
+        notes = ["perplexity is per subword token, the end counted, without smoothing"]
+        if left_out:
+            notes.append(f"perplexity leaves out {left_out} of {len(pairs)} pairs: longer than the model's positions")
+        return Report(tuple(scores), tuple(notes), len(pairs), left_out, seconds, translations)
 
     @torch.inference_mode()
     def attention(self, text: str, target: str | Sequence[int] | None = None, off: Iterable[Head] = ()) -> Attention:
@@ -147,18 +194,17 @@ class Translator:
 
         Heads that are `off` say nothing, neither to the search nor to whoever looks: `off=[Head("cross", 2, 1)]`.
         """
-        model, source, silent = self.models[0], filled([self._whole(text)]).to(self.device), self.existing(off)
+        source, silent = self._whole(text), self.existing(off)
         if target is None:
-            target = Without(Beam(), silent)(self.models, source)[0][0].ids
+            target = Without(Beam(), silent)(self.models, self.prompt([source]))[0][0].ids
         ids = self._whole(target, "the target") if isinstance(target, str) else list(target)
         recorder = Recorder(silent)
-        memory = model.encode(source, recorder)
-        hidden = model.decode(filled([[START, *ids[:-1]]]).to(self.device), memory, watch=recorder)  # (1, T, D)
-        log_probs = model.head.log_probs(hidden[0])[range(len(ids)), ids]  # (T)
+        hidden = self._read(source, ids, recorder)  # (T, D)
+        log_probs = self.models[0].head.log_probs(hidden)[range(len(ids)), ids]  # (T)
         return Attention(
             self.folders[0].name,
             text,
-            self.tokeniser.readable(source[0].tolist()),
+            self.tokeniser.readable(source),
             self.tokeniser.readable(ids),
             self.tokeniser.decode(ids),
             log_probs.tolist(),
@@ -203,60 +249,48 @@ class Translator:
         encode = self.tokeniser.encode
         return choose(pairs, [self._seen(encode(source), encode(target)) for source, target in pairs])
 
+    def _read(self, source: Sequence[int], target: Sequence[int], watch: Watch) -> Tensor:
+        """The hidden state (T, D) that the (first) model reads each target token from, while someone watches."""
+        inputs = batch_of([(source, target)], self.codec.special.start).to(self.device).inputs
+        return self.models[0].hidden(inputs, Call(watch=watch))[0]
+
     @torch.inference_mode()
     def _seen(self, source: Sequence[int], target: Sequence[int]) -> Seen:
-        model, recorder, characters = self.models[0], Recorder(), self.tokeniser.characters
-        memory = model.encode(filled([source]).to(self.device), recorder)
-        model.decode(filled([[START, *target[:-1]]]).to(self.device), memory, watch=recorder)
+        recorder, characters = Recorder(), self.codec.characters
+        self._read(source, target, recorder)
         return Seen(recorder.maps()["cross"], words(characters(source)), words(characters(target)))
 
-    def search_tree(self, text: str, *, beam: int = 5, length_penalty: float = 1.0) -> SearchTree:
+    def search_tree(self, text: str, *, beam: int = BEAM_WIDTH, length_penalty: float = LENGTH_PENALTY) -> SearchTree:
         """How a beam search came to its translation: every candidate of every step."""
-        source = filled([self._whole(text)]).to(self.device)
-        return search_tree(self.models, self.tokeniser, source, Beam(beam, length_penalty))
+        return search_tree(self.models, self.codec, self.prompt([self._whole(text)]), Beam(beam, length_penalty))
 
     def _whole(self, text: str, which: str = "the sentence") -> list[int]:
         """One text that is looked at as a whole."""
         _check_text(text, which)
         if not text.strip():
-            raise WeftError(f"{which} is empty: there is nothing to look at.")
+            raise WeftError(f"{which} is empty.")
         ids = self.tokeniser.encode(text)
         if len(ids) > self.limit:
-            raise WeftError(f"a sentence of {len(ids)} tokens, and this model allows {self.limit}.")
+            raise WeftError(f"{which} has {len(ids)} tokens; this model allows {self.limit}.")
         return ids
 
-    def existing(self, heads: Iterable[Head]) -> tuple[Head, ...]:
-        """These heads, each once, if there are such."""
-        found = tuple(dict.fromkeys(heads))
-        for head in found:
-            check_head(head, self.heads)
-        return found
 
-    @cached_property
-    def heads(self) -> dict[str, tuple[int, ...]]:
-        """How many heads each layer of the (first) model has, of each kind of attention."""
-        return heads_of(self.models[0])
-
-
-def note_aligner(folder: Folder) -> None:
-    """Find out, on pairs that a run was validated on, which head aligns words best, and note it in its folder."""
-    translator = Translator([folder])
-    if not translator.heads["cross"]:
-        return  # none does
-    decode = translator.tokeniser.decode
-    valid = islice(Corpus(folder.path / "tokens" / "valid"), ALIGNED)
-    chosen = translator.choose_aligner([(decode(source.tolist()), decode(target.tolist())) for source, target in valid])
-    folder.note(aligner=asdict(chosen))
+def languages_of(folder: Folder) -> Languages | None:
+    """The direction that a model folder notes."""
+    match folder.about().get("languages"):
+        case [str() as source, str() as target]:
+            return source, target
+    return None
 
 
 def _check_text(text: object, where: str) -> None:
     if not isinstance(text, str):
-        raise WeftError(f"{where} is {text!r}; a text is wanted.")
+        raise WeftError(f"{where}: expected a text, got {text!r}.")
 
 
-def _longest_source(folder: Folder, model: SequenceToSequence) -> int:
+def _longest_source(folder: Folder, model: Generative) -> int:
     """In tokens. Where positions know no limit, what was trained on is one: beyond it a model has seen nothing."""
-    return min(model.limits[0] or 10**9, folder.plan().training.longest)
+    return min(limit for limit in (model.limits["source"], folder.plan().training.longest) if limit is not None)
 
 
 def _closed(pieces: list[Piece], space: str) -> list[Piece]:

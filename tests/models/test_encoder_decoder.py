@@ -6,7 +6,8 @@ from torch.testing import assert_close
 
 from tests.models.tiny import tiny
 from tests.parts.watchers import Looking
-from weft.models.sequence_to_sequence import END, PAD, START, Batch
+from weft.data.codecs.subwords import END, PAD, START
+from weft.models.base import Batch
 from weft.parts.call import State
 
 SOURCE = torch.tensor([[7, 8, 9, END], [5, END, PAD, PAD]])

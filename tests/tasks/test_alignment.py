@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from weft.viewing.alignment import (
+from weft.tasks.alignment import (
     Aligner,
     Seen,
     choose,

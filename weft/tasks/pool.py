@@ -13,7 +13,8 @@ from multiprocessing import get_context
 import torch
 
 from weft.decoding import Search
-from weft.translator import Translation, Translator, load
+from weft.tasks import load
+from weft.tasks.translator import Translation, Translator
 
 _loaded = cache(load)  # a process of the crew loads its models once
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.data.tokeniser import SPECIAL_TOKENS, Tokeniser
+from weft.data.codecs.subwords import SPECIAL_TOKENS, Subwords
 from weft.errors import WeftError
-from weft.models.sequence_to_sequence import END, PAD, START
+from weft.data.codecs.subwords import END, PAD, START
 
 LINES = [
     "the small dinosaur eats the small man </s>",
@@ -23,8 +23,8 @@ SPACES = [" ", "  ", "\t", "\n", "\r", "\u2028", "\x85"]
 ODD_PIECES = [*SPACES, "\0", "😀", "▁", "Ġ", "the end", "the pad", "</s>", "<pad>", "<s>"]
 
 
-def trained(vocabulary: int = 320) -> Tokeniser:
-    return Tokeniser.train(LINES * 5, vocabulary)
+def trained(vocabulary: int = 320) -> Subwords:
+    return Subwords.train(LINES * 5, vocabulary)
 
 
 TOKENISER = trained()
@@ -68,12 +68,12 @@ def test_frequent_words_become_one_piece() -> None:
 
 
 def test_readable_shows_half_a_character_as_its_bytes() -> None:
-    bytes_only = Tokeniser.train([], len(SPECIAL_TOKENS) + 256)
+    bytes_only = Subwords.train([], len(SPECIAL_TOKENS) + 256)
     assert bytes_only.readable(bytes_only.encode("é\tx")) == ["·", "<C3>", "<A9>", "\t", "x", "∎"]
 
 
 def test_readable_shows_every_byte_differently() -> None:
-    bytes_only = Tokeniser.train([], len(SPECIAL_TOKENS) + 256)
+    bytes_only = Subwords.train([], len(SPECIAL_TOKENS) + 256)
     seen = bytes_only.readable(range(len(SPECIAL_TOKENS), len(bytes_only)))
     assert len(set(seen)) == 256
     assert sum(piece.startswith("<") and len(piece) == 4 for piece in seen) == 128, "ASCII as it is, the others in hex"
@@ -85,7 +85,7 @@ def test_words_are_what_merges_stay_within() -> None:
 
 def test_saved_and_loaded_it_is_the_same(tmp_path: Path) -> None:
     TOKENISER.save(tmp_path / "tokeniser.json")
-    loaded = Tokeniser.load(tmp_path / "tokeniser.json")
+    loaded = Subwords.load(tmp_path / "tokeniser.json")
     assert loaded.pieces.to_str() == TOKENISER.pieces.to_str()
     assert loaded.encode_all(LINES) == TOKENISER.encode_all(LINES)
 
@@ -94,8 +94,8 @@ def test_the_same_text_gives_the_same_subwords_in_any_process() -> None:
     """Four letters in every order, each word once: pairs are as frequent as each other everywhere."""
     program = (
         "from itertools import permutations\n"
-        "from weft.data.tokeniser import Tokeniser\n"
-        "print(Tokeniser.train((''.join(p) for p in permutations('abcdef')), 400).pieces.to_str())"
+        "from weft.data.codecs.subwords import Subwords\n"
+        "print(Subwords.train((''.join(p) for p in permutations('abcdef')), 400).pieces.to_str())"
     )
     runs = [
         subprocess.Popen(
@@ -114,17 +114,17 @@ def test_a_vocabulary_larger_than_the_text_supports_is_refused() -> None:
     with pytest.raises(
         WeftError, match=r"a vocabulary of 500 subwords is more than the text supports: it has 262\."
     ) as e:
-        Tokeniser.train(["aa aa"], 500)
+        Subwords.train(["aa aa"], 500)
     assert str(e.value).endswith("Set vocabulary=262 or less.")
-    assert len(Tokeniser.train(["aa aa"], 262)) == 262, "what it says works"
+    assert len(Subwords.train(["aa aa"], 262)) == 262, "what it says works"
 
 
 def test_a_vocabulary_without_room_for_the_bytes_is_refused() -> None:
     with pytest.raises(WeftError, match="a vocabulary has at least 260 subwords, not 100"):
-        Tokeniser.train(LINES, 100)
+        Subwords.train(LINES, 100)
 
 
-@pytest.mark.parametrize("act", [TOKENISER.encode, lambda text: Tokeniser.train([text], 260)])
+@pytest.mark.parametrize("act", [TOKENISER.encode, lambda text: Subwords.train([text], 260)])
 def test_a_lone_surrogate_is_refused(act: object) -> None:
     assert callable(act)
     with pytest.raises(WeftError, match=r"not Unicode \(a lone surrogate\): 'a\\ud800b'"):
@@ -154,7 +154,7 @@ def test_inner_pieces_go_on_with_a_word() -> None:
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(WeftError, match=r"tokeniser\.json is missing"):
-        Tokeniser.load(tmp_path / "tokeniser.json")
+        Subwords.load(tmp_path / "tokeniser.json")
 
 
 @pytest.mark.parametrize(
@@ -178,4 +178,4 @@ def test_a_damaged_file_is_refused(tmp_path: Path, damage: object) -> None:
     file.write_text(damage(whole), encoding="utf-8")
     assert file.read_text(encoding="utf-8") != whole
     with pytest.raises(WeftError, match=r"tokeniser\.json is not a tokeniser that weft wrote"):
-        Tokeniser.load(file)
+        Subwords.load(file)

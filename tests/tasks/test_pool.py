@@ -10,7 +10,7 @@ import torch
 
 import weft
 from tests.toys import toy_run
-from weft.crew import TranslatorPool
+from weft.tasks.pool import TranslatorPool
 from weft.decoding import Beam, Greedy
 
 

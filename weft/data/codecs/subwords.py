@@ -1,30 +1,31 @@
 """Subwords: byte-pair encoding over UTF-8 bytes, one joint vocabulary for both languages (arXiv:1508.07909).
 
 The pieces are merged from bytes, so any Unicode text survives the round trip and nothing is ever unknown. Nothing in a
-text is taken for a sign: `</s>` is four characters. The first ids are PAD, START and END, whose names hold a space,
-which no piece can.
+text is taken for a special token: `</s>` is four characters. The first ids are PAD, START and END, whose names hold a
+space, which no piece can.
 """
 
 import json
 from codecs import getincrementaldecoder
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
-from pathlib import Path
+from typing import Any
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from weft.disk import read_text, write_text
+from weft.data.codecs.codec import Codec, Special
 from weft.errors import WeftError
-from weft.models.sequence_to_sequence import END, PAD, START
 
-MOST_BYTES = 2**28  # of a tokeniser's file
+PAD, START, END = 0, 1, 2
 SPECIAL_TOKENS = ("the pad", "the start", "the end", "the unused")
 SEEN = ("", "∅", "∎", "?")  # what a person sees of them
-assert (PAD, START, END) == (0, 1, 2)
 
 
-class Tokeniser:
+class Subwords(Codec):
     """text → ids and back. `encode` ends in END; `decode` stops at it."""
+
+    name = "subwords"
+    special = Special(PAD, START, END)
 
     def __init__(self, pieces: Tokenizer):
         self.pieces = pieces
@@ -33,7 +34,7 @@ class Tokeniser:
         return int(self.pieces.get_vocab_size())
 
     @classmethod
-    def train(cls, texts: Iterable[str], vocabulary: int) -> "Tokeniser":
+    def train(cls, texts: Iterable[str], vocabulary: int) -> "Subwords":
         learner = Tokenizer(models.BPE())
         learner.pre_tokenizer = _words()
         alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
@@ -51,39 +52,25 @@ class Tokeniser:
             raise _not_unicode(error.object) from None
         learned = json.loads(learner.to_str())["model"]
         if len(learned["vocab"]) < size:
-            raise WeftError(
-                f"a vocabulary of {vocabulary} subwords is more than the text supports: it has "
-                f"{len(learned['vocab']) + len(SPECIAL_TOKENS)}. Set vocabulary={len(learned['vocab']) + len(SPECIAL_TOKENS)} or less."
-            )
+            most = len(learned["vocab"]) + len(SPECIAL_TOKENS)
+            raise WeftError(f"a vocabulary of {vocabulary} is more than this text has subwords; set vocabulary={most}.")
         vocab = {sign: i for i, sign in enumerate(SPECIAL_TOKENS)}
         vocab |= {piece: i + len(SPECIAL_TOKENS) for piece, i in learned["vocab"].items()}
         return cls(_assembled(vocab, learned["merges"]))
 
-    @classmethod
-    def load(cls, file: Path) -> "Tokeniser":
-        try:
-            learned = json.loads(read_text(file, MOST_BYTES))
-            pieces, bytes_shown = learned["pieces"], set(pre_tokenizers.ByteLevel.alphabet())
-            if tuple(pieces[: len(SPECIAL_TOKENS)]) != SPECIAL_TOKENS or len(set(pieces)) < len(pieces):
-                raise ValueError("its pieces are not in order.")
-            if not bytes_shown <= set(pieces) or not set().union(*pieces[len(SPECIAL_TOKENS) :]) <= bytes_shown:
-                raise ValueError("its pieces are not made of bytes, of all of them.")
-            return cls(_assembled({piece: i for i, piece in enumerate(pieces)}, learned["merges"]))
-        except FileNotFoundError:
-            raise WeftError(f"{file} is missing.") from None
-        except WeftError:
-            raise
-        except Exception as error:  # the tokenizers library raises plain Exception
-            raise WeftError(f"{file} is not a tokeniser that weft wrote: {error}") from None
-
-    def save(self, file: Path) -> None:
+    def to_dict(self) -> dict[str, Any]:
         """Pieces in the order of their ids, merges in the order they were learned."""
         learned = json.loads(self.pieces.to_str())["model"]
-        pieces = sorted(learned["vocab"], key=learned["vocab"].__getitem__)
-        write_text(file, json.dumps({"pieces": pieces, "merges": learned["merges"]}, ensure_ascii=False))
+        return {"pieces": sorted(learned["vocab"], key=learned["vocab"].__getitem__), "merges": learned["merges"]}
 
-    def encode(self, text: str) -> list[int]:
-        return self.encode_all([text])[0]
+    @classmethod
+    def from_dict(cls, data: Any) -> "Subwords":
+        pieces, bytes_shown = data["pieces"], set(pre_tokenizers.ByteLevel.alphabet())
+        if tuple(pieces[: len(SPECIAL_TOKENS)]) != SPECIAL_TOKENS or len(set(pieces)) < len(pieces):
+            raise ValueError("its pieces are not in order.")
+        if not bytes_shown <= set(pieces) or not set().union(*pieces[len(SPECIAL_TOKENS) :]) <= bytes_shown:
+            raise ValueError("its pieces are not made of bytes, of all of them.")
+        return cls(_assembled({piece: i for i, piece in enumerate(pieces)}, data["merges"]))
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         try:

@@ -1,0 +1,4 @@
+"""Defaults that Python, the commands and the service share, in a module that costs nothing to import."""
+
+BEAM_WIDTH = 5
+LENGTH_PENALTY = 1.0  # the mean log-probability per token
