@@ -25,8 +25,8 @@ from tokenizers import Tokenizer
 
 from benchmarks.measure import interleaved, machine, say
 from benchmarks.peers import transformers_model
-from weft.tasks.pool import TranslatorPool
-from weft.data.batches import filled
+from weft.data.batches import pad
+from weft.data.codecs.subwords import PAD, START
 from weft.data.examples import EXAMPLES
 from weft.data.reading import read_pairs
 from weft.decoding import best_first
@@ -34,10 +34,11 @@ from weft.decoding.hypothesis import length_limits
 from weft.exports.agreement import BEAMS, agreement
 from weft.exports.ctranslate2 import Engine, write
 from weft.folder import Folder
-from weft.weights import parameters, save_weights
-from weft.data.codecs.subwords import PAD, START
 from weft.plans.presets import plan
-from weft.tasks.translator import Translator, load
+from weft.tasks import load
+from weft.tasks.pool import TranslatorPool
+from weft.tasks.translator import Translator
+from weft.weights import parameters, save_weights
 
 BATCHES = (32, 64, 128)  # sentences that CTranslate2 translates together
 ALONE = 20  # sentences whose latency is taken
@@ -57,7 +58,7 @@ def sentences(data: Path, count: int) -> list[str]:
 
 def base_folder(path: Path) -> Folder:
     """`transformer-base` with the shipped model's subwords and weights drawn at random."""
-    tokeniser = Folder.find("en-de").tokeniser()
+    tokeniser = Folder.find("en-de").codec()
     recipe = plan("transformer-base").with_settings(
         {"vocabulary": len(tokeniser), "position": {"name": "learned", "limit": LIMIT}, "longest": LIMIT}
     )
@@ -98,7 +99,7 @@ def with_transformers(translator: Translator, limit: int, beam: int) -> Say:
         said: dict[int, str] = {}
         for start in range(0, len(order), 64):
             some = order[start : start + 64]
-            batch = filled([sources[i] for i in some])
+            batch = pad([sources[i] for i in some])
             with torch.inference_mode():
                 found = model.generate(  # type: ignore[operator]
                     input_ids=batch,
@@ -138,7 +139,7 @@ def race(
 ) -> dict[str, Any]:
     """All systems with one search: all texts at once, then a few one by one."""
     threads, search = torch.get_num_threads(), best_first(beam, 1.0)
-    limit = max(length_limits(translator.models, filled(translator.tokeniser.encode_all(texts))))
+    limit = max(length_limits(translator.models, pad(translator.tokeniser.encode_all(texts))))
     together, apart = f"weft (1 × {threads} threads)", f"weft ({threads} × 1 threads)"
     exact, quantised = (best_layout(export, compute, limit, beam, texts, BATCHES) for compute in ("float32", "int8"))
     single = best_layout(export, "float32", limit, beam, texts[:ALONE], (1,))

@@ -26,7 +26,7 @@ from benchmarks.multi30k import RECIPE, files
 from weft.data.reading import read_pairs
 from weft.decoding import Beam, Greedy
 from weft.evaluation.report import report
-from weft.tasks.translator import load
+from weft.tasks import load
 
 PLANS = ("seq2seq-rnn", "bahdanau", "luong", "gnmt", "convs2s", "bytenet", "transformer")
 TRIED = 40  # steps that the speed is taken from, the first ten left out

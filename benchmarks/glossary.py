@@ -17,7 +17,8 @@ from benchmarks.measure import say
 from weft.data.sentences import split_sentences
 from weft.decoding import Beam, Constrained, Phrase
 from weft.serving.glossary import Term, occurring, phrases_of
-from weft.tasks.translator import Translator, load
+from weft.tasks import load
+from weft.tasks.translator import Translator
 
 TERMS = {  # the target term, and how the usual words begin
     "dog": ("Köter", "Hund"), "house": ("Hütte", "Haus|Häuser"), "car": ("Karre", "Auto|Wagen|Fahrzeug"),

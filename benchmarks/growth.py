@@ -16,8 +16,8 @@ import torch
 
 from benchmarks.measure import Timing, interleaved, machine, matmul_peak, peak_operations, say
 from benchmarks.training import PLACES, VOCABULARY, turn, weft_mean
+from tests.pairs import pair_batch
 from weft.data.codecs.subwords import END
-from weft.models.base import Batch
 from weft.plans.plan import Plan
 from weft.plans.presets import plan
 from weft.plans.size import step_cost
@@ -71,7 +71,7 @@ def step(size: Size) -> Callable[[], None]:
     model = size.plan().build()
     rows = torch.randint(END + 1, VOCABULARY, (2, PLACES // size.length, size.length))
     rows[..., -1] = END
-    return turn(model, weft_mean(model), [Batch(*rows)])
+    return turn(model, weft_mean(model), [pair_batch(*rows)])
 
 
 def row(size: Size, time: Timing, peak: float) -> dict[str, float]:

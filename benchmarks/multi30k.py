@@ -22,7 +22,7 @@ import torch
 from weft.data.reading import read_pairs
 from weft.decoding import Beam
 from weft.evaluation.report import report
-from weft.tasks.translator import load
+from weft.tasks import load
 
 FORMS = {"tokenised": ".lc.norm.tok", "raw": ""}
 SPLITS = {"train": "train", "valid": "val", "test": "test_2016_flickr"}

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.data.codecs.subwords import END, PAD, START
-from weft.models.encoder_decoder import EncoderDecoder
 from weft.models.base import Batch
+from weft.models.encoder_decoder import EncoderDecoder
 from weft.parts.attention import Attention
 from weft.parts.positions import sinusoids
 from weft.plans.plan import Plan

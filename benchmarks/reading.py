@@ -45,7 +45,7 @@ def prepare(folder: Path) -> dict[str, float]:
 
     pairs, valid = (read_pairs([folder / name], languages="en-de") for name in ("pairs.tsv", "valid.tsv"))
     began, worked = time.perf_counter(), time.process_time()
-    begin(plan("transformer-small"), pairs, valid, folder / "run", ("en", "de"))
+    begin(plan("transformer-small"), pairs, valid, folder / "run", languages=("en", "de"))
     return {
         "seconds": round(time.perf_counter() - began, 2),
         "processor_seconds": round(time.process_time() - worked, 2),

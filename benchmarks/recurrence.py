@@ -22,8 +22,8 @@ from benchmarks.measure import interleaved, machine, say
 from benchmarks.peers import shifted
 from benchmarks.training import VOCABULARY, Mean, batches_like_multi30k, check, mean_of, turn, weft_mean
 from weft.data.codecs.subwords import PAD
-from weft.models.encoder_decoder import EncoderDecoder
 from weft.models.base import Batch
+from weft.models.encoder_decoder import EncoderDecoder
 from weft.plans.presets import plan
 
 BATCHES = 4  # in a turn

@@ -15,11 +15,11 @@ from weft.data.reading import read_pairs
 from weft.decoding import Beam
 from weft.evaluation.report import report
 from weft.folder import Folder
-from weft.weights import read_weights
 from weft.plans.presets import plan
+from weft.tasks.translator import Translator, note_aligner
 from weft.training.observers import Bar
 from weft.training.run import begin, trainer
-from weft.tasks.translator import Translator, note_aligner
+from weft.weights import read_weights
 
 
 def ship(run: Folder, to: Path) -> Folder:
@@ -43,7 +43,7 @@ def main() -> None:
     )
     if not (given.out / "model.safetensors").exists():
         recipe = plan("transformer-small")
-        folder = begin(recipe, train, valid, given.out, ("en", "de"))
+        folder = begin(recipe, train, valid, given.out, languages=("en", "de"))
         job = trainer(folder, [Bar(recipe.training.steps)])
         job.train()
         note_aligner(folder)

@@ -22,8 +22,8 @@ from benchmarks.measure import interleaved, machine, matmul_peak, peak_memory, p
 from benchmarks.peers import TorchTransformer, transformers_logits, transformers_model
 from weft.data.batches import collate, compose
 from weft.data.codecs.subwords import END, PAD
-from weft.models.encoder_decoder import EncoderDecoder
 from weft.models.base import Batch
+from weft.models.encoder_decoder import EncoderDecoder
 from weft.plans.plan import Plan
 from weft.plans.presets import plan
 

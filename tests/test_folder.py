@@ -44,7 +44,7 @@ def test_what_is_no_model_does_not_hide_a_shipped_one(folder: Folder, monkeypatc
     (desk / "model").mkdir(parents=True)
     monkeypatch.chdir(desk)
     assert Folder.find("model").path == folder.path
-    Folder(desk / "model").describe(folder.plan(), folder.tokeniser(), None)
+    Folder(desk / "model").describe(folder.plan(), folder.codec(), None)
     assert Folder.find("model").path == Path("model"), "one's own comes first"
 
 
@@ -61,12 +61,12 @@ def test_a_folder_remembers_what_it_is(tmp_path: Path, languages: tuple[str, str
     Folder(tmp_path / "new").describe(plan, tokeniser, languages)
     found = Folder.find(tmp_path / "new")
     assert found.plan() == plan
-    assert found.tokeniser().pieces.to_str() == tokeniser.pieces.to_str()
+    assert found.codec().pieces.to_str() == tokeniser.pieces.to_str()
     assert found.languages() == languages
 
 
 def test_its_languages_are_named_as_shortly_as_they_can_be(folder: Folder) -> None:
-    folder.describe(folder.plan(), folder.tokeniser(), ("en", "de-DE"))
+    folder.describe(folder.plan(), folder.codec(), ("en", "de-DE"))
     assert folder.languages() == ("en", "de")
 
 

@@ -27,7 +27,7 @@ SET = [f"{key}={value}" for key, value in SMALL.items()]
 def toy_run(out: Path, **changed: object) -> Folder:
     """A finished run folder of a very small model, en → de."""
     recipe = plan("transformer-tiny").with_settings({**SMALL, **changed})
-    job = trainer(begin(recipe, PAIRS[:200], PAIRS[200:210], out, ("en", "de")))
+    job = trainer(begin(recipe, PAIRS[:200], PAIRS[200:210], out, languages=("en", "de")))
     job.train()
     return job.folder
 

@@ -19,19 +19,19 @@ from weft.checking import check as checking
 from weft.checking.checks import CHECKS, check
 from weft.checking.model_under_test import Finding, ModelUnderTest
 from weft.checking.weights import other_bits
-from weft.data.languages import Languages
 from weft.data.codecs.subwords import Subwords
+from weft.data.languages import Languages
 from weft.decoding import Sample
 from weft.errors import Interrupted
 from weft.exports.agreement import Agreement, worst
 from weft.folder import Folder
-from weft.weights import parameters, save_weights
 from weft.models.encoder_decoder import EncoderDecoder
 from weft.parts.call import Call, Memory, State
 from weft.plans import names, plan
 from weft.plans.plan import Plan
 from weft.training import checkpoint
 from weft.viewing.attention_maps import Recorder
+from weft.weights import parameters, save_weights
 
 SMALL = {"width": 32, "layers": 2, "feed_forward.hidden": 24, "vocabulary": 280, "dropout": 0.2}
 TOKENISER = Subwords.train([text for pair in PAIRS[:50] for text in pair], 280)

@@ -5,11 +5,11 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from tests.contracts.tiny import every_model, filled, model_with, sentences, there_and_back, tiny_plan, without_gradient
+from tests.contracts.tiny import every_model, model_with, sentences, there_and_back, tiny_plan, without_gradient
+from tests.pairs import pair_batch
+from weft.data.codecs.subwords import PAD
 from weft.measuring.scaling import declared
 from weft.measuring.workloads import looks
-from weft.data.codecs.subwords import PAD
-from weft.models.base import Batch
 from weft.parts.call import Memory, State
 
 every_part = pytest.mark.parametrize(("slot", "name"), list(every_model()))
@@ -26,7 +26,7 @@ def longer(tokens: Tensor) -> Tensor:
 @every_part
 def test_every_parameter_gets_a_gradient(slot: str, name: str) -> None:
     model = model_with(slot, name)
-    model(Batch(sentences(6, 4), sentences(5, 3))).objective.backward()
+    model(pair_batch(sentences(6, 4), sentences(5, 3))).objective.backward()
     assert without_gradient(model) == []
 
 
@@ -39,7 +39,7 @@ def test_padding_of_the_source_changes_nothing(slot: str, name: str) -> None:
 @every_part
 def test_padding_of_the_target_changes_nothing(slot: str, name: str) -> None:
     model, source, target = model_with(slot, name), sentences(6, 4), sentences(5, 3)
-    ours, padded = model(Batch(source, target)), model(Batch(source, longer(target)))
+    ours, padded = model(pair_batch(source, target)), model(pair_batch(source, longer(target)))
     assert_close((padded.objective, padded.nll), (ours.objective, ours.nll))
     assert padded.count == ours.count == 8
 
@@ -107,9 +107,9 @@ def test_hypotheses_share_a_sentence_and_change_places(slot: str, name: str) -> 
 @every_part
 def test_batched_equals_single(slot: str, name: str) -> None:
     model, source, target = model_with(slot, name), sentences(6, 4, 1), sentences(3, 5, 2)
-    together = model(Batch(source, target))
+    together = model(pair_batch(source, target))
     alone = [
-        model(Batch(source[b : b + 1, :s], target[b : b + 1, :t])) for b, (s, t) in enumerate([(6, 3), (4, 5), (1, 2)])
+        model(pair_batch(source[b : b + 1, :s], target[b : b + 1, :t])) for b, (s, t) in enumerate([(6, 3), (4, 5), (1, 2)])
     ]
     assert_close(torch.stack([loss.nll for loss in alone]).sum(), together.nll)
 
@@ -123,7 +123,7 @@ def test_there_and_back(slot: str, name: str) -> None:
 
 @every_part
 def test_a_first_step_of_training_makes_the_loss_smaller(slot: str, name: str) -> None:
-    model, batch = model_with(slot, name), Batch(sentences(6, 4), sentences(5, 3))
+    model, batch = model_with(slot, name), pair_batch(sentences(6, 4), sentences(5, 3))
     before = model(batch).objective
     before.backward()
     with torch.no_grad():

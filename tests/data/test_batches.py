@@ -7,11 +7,10 @@ import pytest
 import torch
 
 from weft.data import batches
-from weft.data.batches import Batches, collate, compose, filled
+from weft.data.batches import Batches, collate, compose, pad
+from weft.data.codecs.subwords import PAD, SPECIAL_TOKENS, Subwords
 from weft.data.corpus import Corpus
 from weft.data.reading import read_pairs
-from weft.data.codecs.subwords import SPECIAL_TOKENS, Subwords
-from weft.data.codecs.subwords import PAD
 from weft.models.base import Batch
 
 TOKENISER = Subwords.train(
@@ -106,7 +105,7 @@ def test_a_pair_longer_than_the_budget_is_alone() -> None:
 
 def test_nothing_composes_to_nothing() -> None:
     assert compose([], 100) == []
-    assert filled([]).shape == (0, 0)
+    assert pad([]).shape == (0, 0)
 
 
 @pytest.mark.parametrize("bpe_dropout", [0.0, 0.5])

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.data.bpe_dropout import DRAWS, BpeDropout
-from weft.data.codecs.subwords import SPECIAL_TOKENS, Subwords
-from weft.data.codecs.subwords import END
+from weft.data.codecs.subwords import END, SPECIAL_TOKENS, Subwords
 
 SPACES = [" ", "  ", "\n", "\n\n\n", "\t \t"]
 WORDS = ["don't", "'surprise", "surprise", "suburb's", "dinosaur.", "...", "1999", "ä日😀", *SPACES]

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weft.data.corpus import Corpus
 from weft.data.codecs.subwords import SPECIAL_TOKENS, Subwords
+from weft.data.corpus import Corpus
 
 BYTES = Subwords.train(
     [], len(SPECIAL_TOKENS) + 256

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from tests.decoding.fakes import FOREVER, TRAP, VOCABULARY, A, B, C, History, TableModel, one_table, sources
+from weft.data.codecs.subwords import END, START
 from weft.decoding import Beam, Constrained, Greedy, Hypothesis, Phrase, Sample
 from weft.errors import WeftError
-from weft.data.codecs.subwords import END, START
 
 
 def only(found: list[list[Hypothesis]]) -> list[Hypothesis]:

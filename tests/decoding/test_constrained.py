@@ -7,8 +7,8 @@ import pytest
 from torch import Tensor
 
 from tests.decoding.fakes import FOREVER, TRAP, VOCABULARY, A, B, C, Table, TableModel, one_table, sources
-from weft.decoding import Beam, Constrained, Hypothesis, Phrase
 from weft.data.codecs.subwords import END, START
+from weft.decoding import Beam, Constrained, Hypothesis, Phrase
 from weft.parts.call import Memory, Watch
 
 # a, b or c at each step, whatever came before; a is likeliest and c is rare.

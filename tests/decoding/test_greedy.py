@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from tests.decoding.fakes import FOREVER, TRAP, A, B, History, TableModel, one_table, sources
-from weft.decoding import Greedy
 from weft.data.codecs.subwords import END, START
+from weft.decoding import Greedy
 
 SHORT = {START: {A: 0.8, END: 0.2}, A: {END: 0.7, B: 0.3}}
 LONG = {START: {B: 1.0}, B: {A: 0.6, B: 0.4}, A: {END: 0.9, B: 0.1}}

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from weft.data.batches import filled
-from weft.decoding import Beam, Greedy, Hypothesis, Sample, Search, search_all
+from weft.data.batches import pad
 from weft.data.codecs.subwords import END, START
+from weft.decoding import Beam, Greedy, Hypothesis, Sample, Search, search_all
 from weft.models.encoder_decoder import EncoderDecoder
 from weft.plans import plan
 
@@ -64,7 +64,7 @@ def same(left: list[Hypothesis], right: list[Hypothesis]) -> bool:
 @pytest.mark.parametrize("settings", [{}, {"position": "learned"}, {"wiring": "pre", "feed_forward": "swiglu"}])
 def test_step_by_step_is_all_at_once(search: Search, settings: dict[str, str]) -> None:
     model = small(**settings)
-    for source, found in zip(SOURCES, search([model], filled(SOURCES))):
+    for source, found in zip(SOURCES, search([model], pad(SOURCES))):
         assert found
         for hypothesis in found:
             expected = recomputed(model, source, hypothesis.ids)
@@ -75,7 +75,7 @@ def test_step_by_step_is_all_at_once(search: Search, settings: dict[str, str]) -
 @pytest.mark.parametrize("family", FAMILIES)
 def test_step_by_step_is_all_at_once_in_every_family(search: Search, family: str) -> None:
     model = small_of(family)
-    for source, found in zip(SOURCES, search([model], filled(SOURCES))):
+    for source, found in zip(SOURCES, search([model], pad(SOURCES))):
         for hypothesis in found:
             expected = recomputed(model, source, hypothesis.ids)
             assert hypothesis.log_probs == pytest.approx(expected.tolist(), abs=1e-5)
@@ -84,7 +84,7 @@ def test_step_by_step_is_all_at_once_in_every_family(search: Search, family: str
 @pytest.mark.parametrize("family", FAMILIES)
 def test_families_vote_with_each_other(family: str) -> None:
     models = [MODEL, small_of(family)]
-    for source, found in zip(SOURCES, Beam(3)(models, filled(SOURCES))):
+    for source, found in zip(SOURCES, Beam(3)(models, pad(SOURCES))):
         for hypothesis in found:
             each = torch.stack([recomputed(model, source, hypothesis.ids).exp() for model in models])
             assert [math.exp(p) for p in hypothesis.log_probs] == pytest.approx(each.mean(0).tolist(), abs=1e-5)
@@ -92,15 +92,15 @@ def test_families_vote_with_each_other(family: str) -> None:
 
 def test_sentences_end_one_after_the_other() -> None:
     """Else the tests of this file would say little."""
-    lengths = {len(found[0].ids) for found in Greedy()([MODEL], filled(SOURCES))}
+    lengths = {len(found[0].ids) for found in Greedy()([MODEL], pad(SOURCES))}
     assert len(lengths) > 1
 
 
 @pytest.mark.parametrize("search", [Greedy(), Beam(1), Beam(4), Beam(3, length_penalty=0.0)])
 def test_a_batch_finds_what_each_sentence_finds_alone(search: Search) -> None:
-    together = search([MODEL], filled(SOURCES))
+    together = search([MODEL], pad(SOURCES))
     for source, found in zip(SOURCES, together):
-        (alone,) = search([MODEL], filled([source]))
+        (alone,) = search([MODEL], pad([source]))
         assert same(found, alone)
 
 
@@ -111,28 +111,28 @@ def test_so_it_does_in_every_family(family: str, search: Search) -> None:
     model, sources = small_of(family), [*SOURCES, [END]]
     with torch.no_grad():
         model.head.bias[END] = 1.0  # most go on to the longest that their source allows, each its own
-    together = search([model], filled(sources))
+    together = search([model], pad(sources))
     assert len({len(found[0].ids) for found in together}) > 1
     for source, found in zip(sources, together):
-        (alone,) = search([model], filled([source]))
+        (alone,) = search([model], pad([source]))
         assert same(found, alone)
 
 
 def test_a_beam_of_one_is_greedy() -> None:
-    for beam, greedy in zip(Beam(1)([MODEL], filled(SOURCES)), Greedy()([MODEL], filled(SOURCES))):
+    for beam, greedy in zip(Beam(1)([MODEL], pad(SOURCES)), Greedy()([MODEL], pad(SOURCES))):
         assert same(beam, greedy)
 
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_twice_the_same_model_is_the_model(search: Search) -> None:
-    for twice, once in zip(search([MODEL, MODEL], filled(SOURCES)), search([MODEL], filled(SOURCES))):
+    for twice, once in zip(search([MODEL, MODEL], pad(SOURCES)), search([MODEL], pad(SOURCES))):
         assert same(twice, once)
 
 
 @pytest.mark.parametrize("search", [Greedy(), Beam(3)])
 def test_several_models_vote_with_the_mean_of_their_probabilities(search: Search) -> None:
     models = [MODEL, small(seed=2, width=8)]
-    for source, found in zip(SOURCES, search(models, filled(SOURCES))):
+    for source, found in zip(SOURCES, search(models, pad(SOURCES))):
         for hypothesis in found:
             each = torch.stack([recomputed(model, source, hypothesis.ids).exp() for model in models])
             assert [math.exp(p) for p in hypothesis.log_probs] == pytest.approx(each.mean(0).tolist(), abs=1e-5)
@@ -155,7 +155,7 @@ class Lookers:
 @pytest.mark.parametrize("search", [Greedy(), Beam(4)])
 def test_watched_attention_follows_the_hypotheses(search: Search) -> None:
     watch = Lookers()
-    for source, found in zip(SOURCES, search([MODEL], filled(SOURCES), watch)):
+    for source, found in zip(SOURCES, search([MODEL], pad(SOURCES), watch)):
         for hypothesis in found:
             on_the_way = [watch.steps[step][row, :, 0] for step, row in enumerate(hypothesis.rows)]  # (H, S) each
             again = Lookers()
@@ -174,13 +174,13 @@ def test_no_sources_no_hypotheses(search: Search) -> None:
 
 def test_an_empty_source_is_its_end() -> None:
     for search in SEARCHES:
-        (found,) = search([MODEL], filled([[END]]))
+        (found,) = search([MODEL], pad([[END]]))
         assert len(found[0].ids) <= 22
 
 
 def test_many_sources_come_back_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("weft.decoding.many.CELLS", 40)  # batches of a few sentences
     for source, found in zip(SOURCES * 3, search_all(Beam(2), [MODEL], SOURCES * 3), strict=True):
-        (alone,) = Beam(2)([MODEL], filled([source]))
+        (alone,) = Beam(2)([MODEL], pad([source]))
         assert same(found, alone)
     assert search_all(Beam(2), [MODEL], []) == []

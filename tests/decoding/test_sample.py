@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from tests.decoding.fakes import FOREVER, TRAP, A, B, C, TableModel, one_table, sources
+from weft.data.codecs.subwords import END, START
 from weft.decoding import Greedy, Sample
 from weft.errors import WeftError
-from weft.data.codecs.subwords import END, START
 
 P = {A: 0.5, B: 0.3, C: 0.2}
 ONE_WORD = {START: P, A: {END: 1.0}, B: {END: 1.0}, C: {END: 1.0}}

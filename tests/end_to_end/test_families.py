@@ -34,7 +34,7 @@ def desk(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     folder = tmp_path_factory.mktemp(request.param)
     write_files(folder)
     recipe = plan(f"{request.param}-tiny").with_settings(SHORT)
-    trainer(begin(recipe, PAIRS[:300], PAIRS[300:320], folder / "run", ("en", "de"))).train()
+    trainer(begin(recipe, PAIRS[:300], PAIRS[300:320], folder / "run", languages=("en", "de"))).train()
     return folder
 
 

@@ -17,8 +17,8 @@ import pytest
 
 from tests.training.tiny import SETTINGS, are_equal, reversed_letters
 from weft.folder import Folder
-from weft.weights import read_weights
 from weft.training import checkpoint
+from weft.weights import read_weights
 
 EVERY = 10  # steps from one checkpoint to the next
 DICE = random.Random(2017)

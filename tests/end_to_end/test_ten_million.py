@@ -24,7 +24,7 @@ folder = Path(sys.argv[1])
 recipe = plan("transformer-small").with_settings(["longest=100"])
 pairs = read_pairs([folder / "pairs.tsv"], languages="en-de")
 held_out = read_pairs([folder / "valid.tsv"], languages="en-de")
-job = trainer(begin(recipe, pairs, held_out, folder / "run", ("en", "de")))
+job = trainer(begin(recipe, pairs, held_out, folder / "run", languages=("en", "de")))
 for batch in islice(job.batches.epoch(0), 20):
     assert batch.source.size(0) > 1
 corpus = job.batches.corpus

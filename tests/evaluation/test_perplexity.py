@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from tests.training.tiny import tiny_plan
+from weft.data.codecs.subwords import START
 from weft.evaluation import perplexity
 from weft.evaluation.perplexity import pair_losses, token_loss
-from weft.data.codecs.subwords import START
 from weft.models.encoder_decoder import EncoderDecoder
 
 PAIRS = [([5, 6, 2], [7, 8, 9, 2]), ([5, 2], [9, 2]), ([9, 9, 9, 9, 2], [4, 5, 2])]

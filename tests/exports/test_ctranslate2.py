@@ -7,15 +7,14 @@ import pytest
 import torch
 
 from tests.contracts.tiny import PLACES, every_model, stirred
+from tests.pairs import pair_batch
 from tests.toys import PAIRS
-from weft.data.batches import filled
-from weft.data.codecs.subwords import SPECIAL_TOKENS, Subwords
+from weft.data.batches import pad
+from weft.data.codecs.subwords import END, SPECIAL_TOKENS, Subwords
 from weft.decoding import best_first, search_all
 from weft.decoding.hypothesis import length_limits
 from weft.errors import WeftError
-from weft.data.codecs.subwords import END
 from weft.models.encoder_decoder import EncoderDecoder
-from weft.models.base import Batch
 from weft.plans import names, plan
 from weft.plans.part import Part
 from weft.plans.plan import Plan
@@ -60,7 +59,7 @@ def ending(chosen: Plan, source: list[int]) -> EncoderDecoder:
     assert isinstance(model, EncoderDecoder)
     target = torch.randint(len(SPECIAL_TOKENS), VOCABULARY, (1, 16))
     with torch.no_grad():
-        logits = model.head.logits(model.decode(target, model.encode(filled([source]))))[0]
+        logits = model.head.logits(model.decode(target, model.encode(pad([source]))))[0]
         model.head.bias[END] += (logits.amax(-1) - logits[:, END]).quantile(0.9)
     return model
 
@@ -73,7 +72,7 @@ def assert_equal(chosen: Plan, tokeniser: Subwords, folder: Path) -> None:
     model = ending(chosen, sources[-1])
     write(chosen, model, tokeniser, folder, "float32")
     engine = Engine(folder)
-    limits = [length_limits([model], filled([source]))[0] for source in sources]
+    limits = [length_limits([model], pad([source]))[0] for source in sources]
     for beam in (1, 5):
         ours = [found[0] for found in search_all(best_first(beam, 1.0), [model], sources)]
         for one, rated in zip(ours, engine.log_probs(TEXTS, [one.ids for one in ours])):
@@ -84,7 +83,7 @@ def assert_equal(chosen: Plan, tokeniser: Subwords, folder: Path) -> None:
             assert tuple(other) == one.ids or (beam > 1 and END not in other and len(other) == limit)  # cut: see README
     foreign = torch.randint(len(SPECIAL_TOKENS), VOCABULARY, (len(TEXTS), 9)).tolist()  # what no search would find
     for source, target, rated in zip(sources, foreign, engine.log_probs(TEXTS, foreign)):
-        loss = model(Batch(filled([source]), filled([[*target, END]])))
+        loss = model(pair_batch(pad([source]), pad([[*target, END]])))
         assert sum(rated) == pytest.approx(-float(loss.nll), abs=1e-4 * 10)
 
 

@@ -10,13 +10,13 @@ import pytest
 import weft
 from tests.commands.test_commands import weft as command
 from tests.toys import PAIRS, toy_run
+from weft.data.codecs.subwords import END
 from weft.decoding import Beam, search_all
 from weft.exports import export as exporting
 from weft.exports.agreement import Agreement
 from weft.exports.export import export
 from weft.folder import Folder
 from weft.weights import parameters
-from weft.data.codecs.subwords import END
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +158,7 @@ def test_mistakes_get_a_sentence(run: Folder, tmp_path: Path, monkeypatch: pytes
 
 def test_a_model_with_nothing_to_check_on_asks_for_lines(tmp_path: Path) -> None:
     folder = toy_run(tmp_path / "run")
-    folder.describe(folder.plan(), folder.tokeniser(), ("tlh", "de"))
+    folder.describe(folder.plan(), folder.codec(), ("tlh", "de"))
     (tmp_path / "run" / "tokens" / "valid" / "corpus.json").unlink()
     with pytest.raises(weft.WeftError, match=r"no validation pairs to check the export on.*--sample FILE"):
         export(folder, "ctranslate2", tmp_path / "out")

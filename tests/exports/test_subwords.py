@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from weft.data.codecs.subwords import END, PAD, START
 from weft.exports.subwords import write_tokenizer
 from weft.folder import Folder
-from weft.data.codecs.subwords import END, PAD, START
 
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[object, Tokenizer]:
-    ours, file = Folder.find("en-de").tokeniser(), tmp_path_factory.mktemp("subwords") / "tokenizer.json"
+    ours, file = Folder.find("en-de").codec(), tmp_path_factory.mktemp("subwords") / "tokenizer.json"
     write_tokenizer(ours, Path(file))
     return ours, Tokenizer.from_file(str(file))
 

@@ -5,9 +5,9 @@ import torch
 from torch.testing import assert_close
 
 from tests.models.tiny import tiny
+from tests.pairs import pair_batch
 from tests.parts.watchers import Looking
 from weft.data.codecs.subwords import END, PAD, START
-from weft.models.base import Batch
 from weft.parts.call import State
 
 SOURCE = torch.tensor([[7, 8, 9, END], [5, END, PAD, PAD]])
@@ -30,7 +30,7 @@ def test_each_token_is_predicted_from_those_before_it() -> None:
     read = torch.tensor([[START, 6, END], [START, 4, 5]])
     log_probs = model.head.log_probs(model.decode(read, model.encode(SOURCE)))
     wanted = [(0, 0, 6), (0, 1, END), (1, 0, 4), (1, 1, 5), (1, 2, END)]
-    loss = model(Batch(SOURCE, TARGET))
+    loss = model(pair_batch(SOURCE, TARGET))
     assert_close(loss.nll, -sum(log_probs[at] for at in wanted).detach())
     assert loss.count == 5
 
@@ -38,7 +38,7 @@ def test_each_token_is_predicted_from_those_before_it() -> None:
 def test_the_objective_is_smoothed_as_the_head_is() -> None:
     plain, smoothed = (tiny(head={"name": "tied", "smoothing": smoothing}) for smoothing in (0.0, 0.2))
     smoothed.load_state_dict(plain.state_dict())
-    ours, theirs = plain(Batch(SOURCE, TARGET)), smoothed(Batch(SOURCE, TARGET))
+    ours, theirs = plain(pair_batch(SOURCE, TARGET)), smoothed(pair_batch(SOURCE, TARGET))
     assert_close(ours.objective, ours.nll)
     assert_close(theirs.nll, ours.nll)
     assert theirs.objective > ours.objective

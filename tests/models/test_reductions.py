@@ -9,9 +9,9 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from tests.models.tiny import tiny
+from tests.pairs import pair_batch
 from weft.data.codecs.subwords import END, PAD, START
 from weft.models.encoder_decoder import EncoderDecoder
-from weft.models.base import Batch
 from weft.parts.positions import sinusoids
 
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # torch says that pre-norm is slower there
@@ -92,7 +92,7 @@ def test_the_same_loss_and_the_same_gradient_of_every_weight(wiring: str, traini
     bias = ours.head.bias.detach().clone().requires_grad_()
     shifted = F.pad(TARGET[:, :-1], (1, 0), value=START)
 
-    our_loss = ours(Batch(SOURCE, TARGET)).objective
+    our_loss = ours(pair_batch(SOURCE, TARGET)).objective
     logits = F.linear(hidden_of(theirs, SOURCE, shifted, words), words, bias)
     their_loss = F.cross_entropy(
         logits.flatten(0, 1), TARGET.flatten(), ignore_index=PAD, reduction="sum", label_smoothing=SMOOTHING

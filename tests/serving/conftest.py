@@ -7,7 +7,8 @@ from starlette.testclient import TestClient
 
 from tests.toys import toy_run
 from weft.serving.app import create_app
-from weft.tasks.translator import Translator, load
+from weft.tasks import load
+from weft.tasks.translator import Translator
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from httpx2 import Response
 from starlette.testclient import TestClient
 
 from weft.serving.app import EXAMPLES, create_app
-from weft.tasks.translator import load
+from weft.tasks import load
 
 CAT = {"text": "The cat sleeps."}
 ASKED: dict[str, dict[str, Any] | None] = {  # None: nothing is sent

@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from weft.decoding import Greedy, Hypothesis
 from weft.data.codecs.subwords import END
+from weft.decoding import Greedy, Hypothesis
 from weft.serving.metrics import Metrics
 from weft.serving.queue import Died, Full, Queue
 from weft.tasks.translator import Translator

@@ -10,8 +10,8 @@ import torch
 
 import weft
 from tests.toys import toy_run
-from weft.tasks.pool import TranslatorPool
 from weft.decoding import Beam, Greedy
+from weft.tasks.pool import TranslatorPool
 
 
 def test_a_crew_says_what_one_translator_says(tmp_path: Path) -> None:

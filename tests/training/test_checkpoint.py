@@ -18,10 +18,10 @@ from weft import folder as folder_module
 from weft.disk import owned
 from weft.errors import Interrupted, NoRoom, WeftError
 from weft.folder import Folder
-from weft.weights import read_weights
 from weft.training import checkpoint
 from weft.training.run import begin
 from weft.training.run import resumed as longer
+from weft.weights import read_weights
 
 SETTINGS: dict[str, Any] = {"steps": 8, "validate_every": 2, "dropout": 0.2, "average_of": 1}
 

@@ -19,15 +19,15 @@ from tests.training.tiny import (
     tiny_trainer,
     weights_of,
 )
-from weft.errors import WeftError
-from weft.weights import parameters, read_weights
 from weft.data.codecs.subwords import PAD, START
-from weft.models.encoder_decoder import EncoderDecoder
+from weft.errors import WeftError
 from weft.models.base import Batch
+from weft.models.encoder_decoder import EncoderDecoder
 from weft.parts.heads import Loss
 from weft.training import checkpoint
 from weft.training.loop import Trainer
 from weft.training.run import begin
+from weft.weights import parameters, read_weights
 
 ONE_STEP = {"dropout": 0.0, "steps": 1, "epsilon": 0.001, "schedule": "constant", "average_of": 1}
 

@@ -8,10 +8,10 @@ from torch import distributed
 from torch.distributed.tensor import DTensor
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
+from tests.pairs import pair_batch
 from tests.training.tiny import are_equal, tiny_plan, weights_of
 from weft.models.encoder_decoder import EncoderDecoder
-from weft.models.base import Batch
-from weft.training.parallel import ShardedModel, fill, gathered, slice_like, whole
+from weft.training.parallel import ShardedModel, fill, gathered, slice_like
 
 
 @pytest.fixture
@@ -50,13 +50,13 @@ def test_a_slice_is_the_first_rows_for_the_first_worker(group: None) -> None:
 @pytest.mark.parametrize("group", [1], indirect=True)
 def test_what_is_tied_stays_tied(group: None) -> None:
     united = ShardedModel(model())
-    batch = Batch(torch.tensor([[5, 6, 2]]), torch.tensor([[7, 8, 2]]))
+    batch = pair_batch(torch.tensor([[5, 6, 2]]), torch.tensor([[7, 8, 2]]))
     torch.autograd.backward(united(batch).objective)
     torch.optim.SGD(united.model.parameters(), 0.1).step()
-    with united.whole() as plain:
+    with united.full_tensor() as plain:
         for one in (united.model, plain):
             assert one.source.embedding is one.target.embedding is one.head.words
-        assert plain.head.words.weight.equal(whole(united.model.head.words.weight))
+        assert plain.head.words.weight.equal(full_tensor(united.model.head.words.weight))
         assert not isinstance(plain.head.words.weight, DTensor)
         assert torch.isfinite(plain(batch).objective)
     assert sum(parameter.numel() for parameter in united.plain.parameters()) == 0, "room is given back"

@@ -14,12 +14,12 @@ import torch
 from tests.training.tiny import Scripted, Told, are_equal, tiny_run, tiny_trainer, weights_of
 from weft.errors import Interrupted, WeftError
 from weft.folder import Folder
-from weft.weights import read_weights
 from weft.training import checkpoint
 from weft.training.loop import Trainer
 from weft.training.observers import MetricsFile
 from weft.training.run import resumed as longer
 from weft.training.run import trainer
+from weft.weights import read_weights
 
 SETTINGS: dict[str, Any] = {"steps": 8, "validate_every": 3, "dropout": 0.2, "bpe_dropout": 0.2, "accumulate": 2}
 

@@ -14,9 +14,9 @@ from tests.training.tiny import Told, reversed_letters, tiny_plan, tiny_run, tin
 from weft.data.corpus import Corpus
 from weft.errors import WeftError
 from weft.folder import Folder
-from weft.weights import read_weights
 from weft.plans.plan import Plan
 from weft.training.run import begin, trainer
+from weft.weights import read_weights
 
 PAIRS = reversed_letters(60)
 VALID = reversed_letters(6, seed=2)
@@ -33,11 +33,11 @@ def is_empty(folder: Path) -> bool:
 
 
 def test_a_run_folder_has_everything_a_training_needs(tmp_path: Path) -> None:
-    folder = begin(tiny_plan(), PAIRS, VALID, tmp_path / "run", ("en", "de"))
+    folder = begin(tiny_plan(), PAIRS, VALID, tmp_path / "run", languages=("en", "de"))
     assert folder == Folder.find(tmp_path / "run")
     assert folder.plan() == tiny_plan()
     assert folder.languages() == ("en", "de")
-    assert len(folder.tokeniser()) == 264
+    assert len(folder.codec()) == 264
     assert [len(Corpus(folder.path / "tokens" / name)) for name in ("train", "valid")] == [60, 6]
 
 
@@ -153,7 +153,7 @@ def test_starting_from_a_model_takes_its_subwords_and_languages(tmp_path: Path) 
     tiny_trainer(base).train()
     other = [("d d a", "a d d"), ("c b", "b c")]
     tuned = begin(tiny_plan(vocabulary=300), other, other, tmp_path / "tuned", start_from=base)
-    assert tuned.tokeniser().pieces.to_str() == base.tokeniser().pieces.to_str()
+    assert tuned.codec().pieces.to_str() == base.codec().pieces.to_str()
     assert tuned.languages() == ("xx", "yy")
     assert tuned.plan().vocabulary == 264
     lent = read_weights(base.weights())

@@ -5,14 +5,13 @@ import math
 import pytest
 import torch
 from torch.nn import functional as F
+from weft.training.validation import Validation
 
 from tests.training.tiny import reversed_letters, tiny_plan
-from weft.data.batches import filled
-from weft.data.codecs.subwords import Subwords
+from weft.data.batches import pad
+from weft.data.codecs.subwords import START, Subwords
 from weft.decoding import Beam, Greedy
 from weft.evaluation.scores import bleu
-from weft.data.codecs.subwords import START
-from weft.training.validation import Validation
 
 TEXTS = reversed_letters(10)
 TOKENISER = Subwords.train((text for pair in TEXTS for text in pair), 264)
@@ -35,7 +34,7 @@ def test_loss_is_the_mean_over_tokens_without_smoothing() -> None:
 @pytest.mark.parametrize("search", [Greedy(), Beam(2)])
 def test_bleu_is_of_what_the_search_finds(search: Beam | Greedy) -> None:
     model = tiny_plan().build().eval()
-    found = search([model], filled([source for source, _ in PAIRS]))
+    found = search([model], pad([source for source, _ in PAIRS]))
     texts = [TOKENISER.decode(hypotheses[0].ids) for hypotheses in found]
     expected = bleu(texts, [target for _, target in TEXTS]).score
     assert Validation(PAIRS, TOKENISER, search)(model)["bleu"] == pytest.approx(expected)

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.pairs import pair_batch
 from tests.training.tiny import SETTINGS, are_equal, reversed_letters
-from weft.weights import read_weights
 from weft.data.codecs.subwords import PAD
-from weft.models.base import Batch
 from weft.training.workers import ALONE, Workers
+from weft.weights import read_weights
 
 PLAIN = {"dropout": 0.0, "steps": 50, "validate_every": 25, "rate": 0.003}
 Settings = dict[str, object]
@@ -70,7 +70,7 @@ def interrupted(folder: Path, settings: Settings, number: signal.Signals, victim
 @pytest.mark.parametrize("rows", [1, 2, 3, 7])
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_every_row_has_one_worker(rows: int, size: int) -> None:
-    batch = Batch(torch.arange(1, rows + 1)[:, None], torch.arange(1, rows + 1)[:, None] * 10)
+    batch = pair_batch(torch.arange(1, rows + 1)[:, None], torch.arange(1, rows + 1)[:, None] * 10)
     shares = [Workers(rank, size).share(batch) for rank in range(size)]
     learned = sorted(int(t) for share in shares for t in share.target.flatten() if t != PAD)
     assert learned == [10 * row for row in range(1, rows + 1)]

@@ -8,11 +8,11 @@ from typing import Any
 from torch import Tensor
 
 from weft.folder import Folder
-from weft.weights import parameters
 from weft.models.encoder_decoder import EncoderDecoder
 from weft.plans import Plan, plan
 from weft.training.loop import Observer, Trainer
 from weft.training.run import begin, trainer
+from weft.weights import parameters
 
 SETTINGS: dict[str, Any] = {
     "width": 8,

@@ -5,9 +5,9 @@ import torch
 
 from tests.contracts.tiny import TINY
 from tests.models.tiny import tiny
+from weft.data.codecs.subwords import START
 from weft.decoding import Beam
 from weft.errors import WeftError
-from weft.data.codecs.subwords import START
 from weft.parts.attention import Attention
 from weft.plans.plan import Plan
 from weft.viewing.attention_heads import Head, HeadsOff, Without, formula, place_of

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from tests.decoding.fakes import FOREVER, TRAP, A, B, one_table
-from weft.decoding import Beam
 from weft.data.codecs.subwords import END
+from weft.decoding import Beam
 from weft.viewing.search import SearchTree, search_tree
 
 SOURCE = torch.tensor([[A, END]])

@@ -4,11 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
 from weft.data.codecs.subwords import END, START
 from weft.measuring.timing import Workload
-from weft.models.base import Generative
+from weft.models.base import Batch, Generative
 from weft.parts.call import Call, State
 from weft.parts.context_attention import ContextAttention
 from weft.parts.decoders import ByteNetDecoder
@@ -82,7 +83,8 @@ def step(plan: Plan, length: int) -> Workload:
     model = plan.build().train()
     options = plan.training
     optimiser = torch.optim.Adam(model.parameters(), options.rate, (options.beta1, options.beta2), fused=True)
-    batch = Batch(*_sentences(2, length, plan.vocabulary)[:, None])
+    source, target = _sentences(2, length, plan.vocabulary)[:, None]
+    batch = Batch({"source": source, "target": target}, target)
 
     def turn() -> None:
         loss = model(batch)

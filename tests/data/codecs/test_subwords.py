@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.data.codecs.subwords import SPECIAL_TOKENS, Subwords
+from weft.data.codecs.subwords import END, PAD, SPECIAL_TOKENS, START, Subwords
 from weft.errors import WeftError
-from weft.data.codecs.subwords import END, PAD, START
 
 LINES = [
     "the small dinosaur eats the small man </s>",
