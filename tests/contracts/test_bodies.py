@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from tests.contracts.tiny import B, D, T, part, random, there_and_back, without_gradient
+from tests.contracts.tiny import B, D, T, filled, part, random, there_and_back, without_gradient
 from weft.parts.call import Call
 from weft.parts.dropout import Dropout
 from weft.parts.layers import Add

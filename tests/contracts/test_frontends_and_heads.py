@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from tests.contracts.tiny import B, D, T, V, part, random, there_and_back, without_gradient
+from tests.contracts.tiny import B, D, T, V, filled, part, random, there_and_back, without_gradient
 from weft.errors import WeftError
 from weft.parts.positions import Position
 from weft.plans.catalogues import EMBEDDINGS, HEADS, POSITIONS

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from tests.contracts.tiny import B, D, T, part, random, there_and_back, without_gradient
+from tests.contracts.tiny import B, D, T, filled, part, random, there_and_back, without_gradient
 from weft.parts.call import Call, Memory, State
 from weft.plans.catalogues import CROSSES, MIXERS
 

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from tests.contracts.tiny import every_model, model_with, sentences, there_and_back, tiny_plan, without_gradient
+from tests.contracts.tiny import every_model, filled, model_with, sentences, there_and_back, tiny_plan, without_gradient
 from tests.pairs import pair_batch
 from weft.data.codecs.subwords import PAD
 from weft.measuring.scaling import declared
