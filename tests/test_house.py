@@ -22,13 +22,13 @@ MAY_KNOW: dict[str, set[str]] = {
     "parts": {"errors"},
     "models": {"errors", "parts"},
     "plans": {"errors", "disk", "parts", "models"},
-    "text": {"errors", "disk", "models"},  # the ids of the signs, and what a batch is
-    "decoding": {"errors", "parts", "models", "text"},
-    "evaluation": {"errors", "parts", "models", "text", "decoding"},
-    "viewing": {"errors", "parts", "models", "text", "decoding"},
-    "folder": {"errors", "disk", "models", "plans", "text"},
-    "training": {"errors", "disk", "parts", "models", "plans", "text", "decoding", "evaluation", "viewing", "folder"},
-    "translator": {"errors", "parts", "models", "plans", "text", "decoding", "evaluation", "viewing", "folder"},
+    "data": {"errors", "disk", "models"},  # the ids of the signs, and what a batch is
+    "decoding": {"errors", "parts", "models", "data"},
+    "evaluation": {"errors", "parts", "models", "data", "decoding"},
+    "viewing": {"errors", "parts", "models", "data", "decoding"},
+    "folder": {"errors", "disk", "models", "plans", "data"},
+    "training": {"errors", "disk", "parts", "models", "plans", "data", "decoding", "evaluation", "viewing", "folder"},
+    "translator": {"errors", "parts", "models", "plans", "data", "decoding", "evaluation", "viewing", "folder"},
 }
 MAY_KNOW["crew"] = MAY_KNOW["translator"] | {"translator"}
 MAY_KNOW["exports"] = MAY_KNOW["translator"] | {"translator", "machine"}
