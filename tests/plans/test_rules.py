@@ -4,7 +4,7 @@ import pytest
 
 from weft.errors import WeftError
 from weft.plans.catalogues import ALL
-from weft.plans.plan import ELSEWHERE, Plan
+from weft.plans.plan import RELATED, Plan
 from weft.plans.rules import AT_LEAST, AT_MOST, GOING_ON, POSITIVE, RATES, WORDS, check, problems
 
 PLAN = Plan().with_settings({"width": 8, "vocabulary": 260})
@@ -67,11 +67,9 @@ def test_an_unknown_option() -> None:
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("warmup", "schedule.warmup"),
         ("heads", "mixer.heads or cross.heads"),
         ("hidden", "feed_forward.hidden"),
         ("smoothing", "head.smoothing"),
-        ("lr", "rate"),
         ("score", "cross"),
     ],
 )
@@ -80,8 +78,8 @@ def test_an_option_without_its_part(name: str, meant: str) -> None:
         PLAN.with_settings({name: 3})
 
 
-def test_what_is_called_otherwise_elsewhere_is_a_setting_here() -> None:
-    for name in ELSEWHERE.values():
+def test_what_is_suggested_for_a_related_word_is_a_setting() -> None:
+    for name in RELATED.values():
         PLAN.with_settings({name: "attention" if name in ("mixer", "cross") else 1})
 
 
