@@ -75,7 +75,9 @@ def specification(plan: Plan, model: SequenceToSequence, tokeniser: Tokeniser) -
     _fill_entrance(decoder, decoder.embeddings, model.target, rows)
     _fill_stack(encoder, model.encoder)
     _fill_stack(decoder, model.decoder)
-    decoder.projection.weight, decoder.projection.bias = model.head.words.weight, model.head.bias
+    projection = model.head.projection()
+    assert projection is not None, "EXPRESSIBLE lists heads that are a projection and a softmax"
+    decoder.projection.weight, decoder.projection.bias = projection
 
     pieces = [str(tokeniser.pieces.id_to_token(i)) for i in range(len(tokeniser))]
     spec.register_source_vocabulary(pieces)

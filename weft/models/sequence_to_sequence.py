@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from weft.parts.call import Call, Memory, State, Watch
 from weft.parts.frontend import Frontend
-from weft.parts.heads import LinearHead, Loss
+from weft.parts.heads import Head, Loss
 
 # The first ids of every vocabulary.
 PAD, START, END = 0, 1, 2
@@ -32,7 +32,7 @@ class SequenceToSequence(nn.Module):
     An encoder is (x, call) → Memory, a decoder (x, call) → hidden: nothing more is asked of them.
     """
 
-    def __init__(self, source: Frontend, encoder: nn.Module, target: Frontend, decoder: nn.Module, head: LinearHead):
+    def __init__(self, source: Frontend, encoder: nn.Module, target: Frontend, decoder: nn.Module, head: Head):
         super().__init__()
         self.source = source
         self.encoder = encoder

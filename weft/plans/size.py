@@ -78,6 +78,6 @@ def pair_operations(plan: Plan, length: int) -> int:
     model = outline(plan)
     with torch.device("meta"), FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
         ids = torch.ones(1, length, dtype=torch.long)
-        logits = model.head.logits(model.decode(ids, model.encode(ids)))  # (1, T, V)
-        F.cross_entropy(logits[0], ids[0]).backward()  # type: ignore[no-untyped-call]
+        log_probs = model.head.log_probs(model.decode(ids, model.encode(ids)))  # (1, T, V)
+        F.nll_loss(log_probs[0], ids[0]).backward()  # type: ignore[no-untyped-call]
     return int(counter.get_total_flops())

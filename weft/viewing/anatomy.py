@@ -91,7 +91,7 @@ def diagram(model: SequenceToSequence) -> Diagram:
         decoder=Side(_embedding(target, but=source), _positions(model.target), _rows(model.decoder)),
         head=Block("output", _count(model.head, but=target)),
         shared=source is target,
-        tied=model.head.words is target,
+        tied=model.head.tied_to(target),
     )
 
 
