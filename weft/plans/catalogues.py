@@ -19,7 +19,6 @@ from weft.parts.recurrent import GRU, LSTM, Backward, Both, Cell, Forward
 from weft.parts.schedules import Schedule
 from weft.plans import stacks
 from weft.plans.catalogue import Catalogue
-from weft.plans.part import Part
 
 ACTIVATIONS: Catalogue[nn.Module] = Catalogue(
     "activation",
@@ -40,11 +39,11 @@ ACTIVATIONS: Catalogue[nn.Module] = Catalogue(
 
 def mlp(width: int, *, hidden: int | None = None, activation: str = "relu", dropout: float = 0.0) -> FeedForward:
     """max(0, x W₁ + b₁) W₂ + b₂, four times as wide inside unless told (arXiv:1706.03762)"""
-    return FeedForward(width, hidden or 4 * width, [ACTIVATIONS.build(Part(activation))], dropout)
+    return FeedForward(width, hidden or 4 * width, [ACTIVATIONS.build(activation)], dropout)
 
 
 def _gated(gate: str, width: int, *, hidden: int | None = None, dropout: float = 0.0) -> FeedForward:
-    factors = [ACTIVATIONS.build(Part(name)) for name in (gate, "identity")]
+    factors = [ACTIVATIONS.build(name) for name in (gate, "identity")]
     return FeedForward(width, hidden or 8 * width // 3, factors, dropout)
 
 
