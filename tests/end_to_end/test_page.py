@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import weft
-from tests.checking.test_check import model_folder
+from tests.checking.test_checks import model_folder
 from tests.contracts.tiny import tiny_plan
 from weft.errors import install
 from weft.viewing.attention_heads import Head

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.checking.test_check import model_folder
+from tests.checking.test_checks import model_folder
 from tests.contracts.tiny import tiny_plan
 from weft.serving.app import Settings, create_app
 from weft.translator import Translator

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import weft
-from tests.checking.test_check import model_folder
+from tests.checking.test_checks import model_folder
 from tests.contracts.tiny import tiny_plan
 from tests.toys import toy_run
 from weft.parts import attention as part
