@@ -124,10 +124,10 @@ def test_type_and_translate(page: Page, address: str, model: weft.Translator) ->
     assert lit.nth(weights.index(1.0)).inner_text() == "tired.", "müde was made from it"
 
 
-def test_characters_in_several_tokens_light_up(page: Page, address: str) -> None:
-    open_view(page, address, "translate", "Zoë likes tea – a lot.")
+def test_characters_of_several_bytes_or_code_units_light_up(page: Page, address: str) -> None:
+    open_view(page, address, "translate", "Zoë likes 🍵 tea – a lot.")
     page.locator(".output .word").first.hover()
-    expect(page.locator(".mirror mark")).to_have_text(["Zoë", "likes", "tea", "–", "a", "lot."])
+    expect(page.locator(".mirror mark")).to_have_text(["Zoë", "likes", "🍵", "tea", "–", "a", "lot."])
 
 
 def test_copy_is_offered_where_the_browser_allows_it(page: Page, address: str) -> None:

@@ -103,6 +103,14 @@ def test_masks_of_a_batch(client: TestClient, toy: Translator) -> None:
     assert len(told["masks"]["encoder"][1]) == max(map(len, told["source"]))
 
 
+def test_align_gives_the_words_and_weights_of_the_chosen_aligner(client: TestClient, toy: Translator) -> None:
+    told = asked(client, "align", text="🐈 red  cat", target="RED CAT")
+    assert [(word["start"], word["end"]) for word in told["source"]] == [(0, 1), (2, 5), (7, 10)]
+    assert [(word["start"], word["end"]) for word in told["target"]] == [(0, 3), (4, 7)]
+    close(told["weights"], torch.tensor(toy.align("🐈 red  cat", toy.tokeniser.encode("RED CAT"))))
+    assert asked(client, "align", text="", target="") == {"source": [], "target": [], "weights": []}
+
+
 def test_sentences(client: TestClient) -> None:
     told = asked(client, "sentences", text="Red.  Blue.")
     assert told == [{"text": "Red.", "space": "  "}, {"text": "Blue.", "space": ""}]
@@ -120,6 +128,7 @@ def test_sentences(client: TestClient) -> None:
         ("search", {"beam": 0}, "beam"),
         ("search", {"text": "q " * 300}, "this model allows 200"),
         ("attention", {"unheard": 1}, "unheard"),
+        ("align", {"target": "q " * 300}, "this model allows 200"),
     ],
 )
 def test_mistakes_get_a_sentence(client: TestClient, path: str, body: dict[str, object], sentence: str) -> None:

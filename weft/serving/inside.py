@@ -5,6 +5,8 @@ as numbers, or all heads as small pictures of a byte a cell. What was seen of th
 that another layer or head of the same sentence costs nothing.
 """
 
+import asyncio
+import re
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache, partial
@@ -16,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
 from weft.data.sentences import split_sentences
+from weft.errors import WeftError
 from weft.models.sequence_to_sequence import START
 from weft.serving.service import Served
 from weft.viewing.anatomy import masks
@@ -264,6 +267,46 @@ async def look_at_masks(asked: Sentence, look: Looking, service: Served) -> Mask
         target=[tokeniser.readable(ids) for ids in targets],
         masks={kind: mask.int().tolist() for kind, mask in found.items()},
     )
+
+
+class AlignRequest(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"text": "The cat sleeps.", "target": "Die Katze schläft."}]}
+    )
+
+    text: str
+    target: str = Field(description="A translation of the text.")
+
+
+class WordSpan(BaseModel):
+    """Where a word stands in its text, in Unicode characters."""
+
+    start: int
+    end: int
+
+
+class Alignment(BaseModel):
+    """How much each word of a translation was written from each word of its text; words are separated by white space."""
+
+    source: list[WordSpan]
+    target: list[WordSpan]
+    weights: list[list[float]] = Field(description="[target word][source word]")
+
+
+@router.post("/align")
+async def align(asked: AlignRequest, service: Served) -> Alignment:
+    """Align the words of a text and its translation by the attention head chosen for it."""
+    service.check_size([asked.text, asked.target])
+    translator = service.translator
+    source, target = await asyncio.to_thread(translator.tokeniser.encode_all, [asked.text, asked.target])
+    if (longest := max(len(source), len(target))) > translator.limit:
+        raise WeftError(f"a sentence of {longest} tokens, and this model allows {translator.limit}.")
+    weights = await service.queue.run(partial(translator.align, asked.text, target))
+    return Alignment(source=_words(asked.text), target=_words(asked.target), weights=_rounded(torch.tensor(weights)))
+
+
+def _words(text: str) -> list[WordSpan]:
+    return [WordSpan(start=match.start(), end=match.end()) for match in re.finditer(r"\S+", text)]
 
 
 class Piece(BaseModel):

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from weft.plans.size import parameters_by_part
 from weft.serving.service import Served
+from weft.viewing.alignment import Aligner
 from weft.viewing.anatomy import Diagram, diagram, position_vectors
 
 DIGITS = 3  # of what a position brings
@@ -34,6 +35,7 @@ class Model(BaseModel):
     parts: list[Part] = Field(description="Where the parameters are.")
     diagram: Diagram
     heads: dict[str, Heads] = Field(description="By kind of attention.")
+    aligner: Aligner | None = Field(description="The attention head that aligns words; null without such attention.")
     limit: int = Field(description="Tokens of a sentence.")
     card: str | None = Field(description="The README of the model.")
 
@@ -55,6 +57,7 @@ async def model(service: Served) -> Model:
             kind: Heads(layers=len(each), heads=max(each, default=0), each=list(each))
             for kind, each in translator.heads.items()
         },
+        aligner=translator.aligner if translator.heads["cross"] else None,
         limit=translator.limit,
         card=service.card,
     )

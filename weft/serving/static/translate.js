@@ -96,33 +96,31 @@ export function open(root, app) {
 
   let pointed = null;
   async function point(one, at) {
+    if (!app.model.aligner) return; // this model cannot tell
     pointed = `${one.start} ${at}`;
     const mine = pointed;
     try {
-      const seen = await app.post("api/attention", { text: one.text, kind: "cross", layer: null, mean: true });
-      if (pointed !== mine) return;
-      const [from, to] = [words(seen.source), words(seen.target)];
-      if (from.end !== one.text.length) return; // <AB> may stand in the text itself: then places cannot be told
-      const rows = to[at]?.tokens.map((token) => seen.maps[0][0][token]) ?? [];
-      const weights = from.map(({ tokens }) =>
-        rows.reduce((sum, row) => sum + tokens.reduce((inner, token) => inner + row[token], 0), 0) / Math.max(1, rows.length));
-      light(one, from, weights);
+      const { source, weights } = await app.post("api/align", { text: one.text, target: one.found.translation });
+      if (pointed === mine) light(one, source, weights[at] ?? []);
     } catch { /* nothing to light up */ }
   }
 
-  /** Light up words of the source behind the text that is typed. */
-  function light(one, from = [], weights = []) {
+  /** Light up words of the source, each as much as its weight, behind the text that is typed. */
+  function light(one, spans = [], weights = []) {
     if (!one) {
       pointed = null;
       mirror.replaceChildren();
       return;
     }
+    const characters = [...one.text]; // the service counts Unicode characters, a string in JavaScript counts UTF-16
+    const between = (start, end) => characters.slice(start, end).join("");
     const parts = [input.value.slice(0, one.start)];
-    let end = 0;
+    let at = 0;
     const most = Math.max(...weights, 0.01);
-    from.forEach(({ start, text }, i) => {
-      parts.push(one.text.slice(end, start), h("mark", { style: `--weight: ${(weights[i] / most).toFixed(3)}` }, text));
-      end = start + text.length;
+    spans.forEach(({ start, end }, i) => {
+      const weight = ((weights[i] ?? 0) / most).toFixed(3);
+      parts.push(between(at, start), h("mark", { style: `--weight: ${weight}` }, between(start, end)));
+      at = end;
     });
     mirror.replaceChildren(...parts);
   }
@@ -150,31 +148,4 @@ export function open(root, app) {
   const end = redrawn(input, grow);
   translate();
   return () => { clearTimeout(timer); asking.abort(); end(); };
-}
-
-/** What each token adds to the text: a character in several tokens, such as <C3> and <AB>, comes with its last. */
-function characters(tokens) {
-  const [decoder, encoder] = [new TextDecoder(), new TextEncoder()];
-  return tokens.map((token) => {
-    const bytes = token.split(/<([0-9A-F]{2})>/).flatMap((part, i) => (i % 2 ? parseInt(part, 16) : [...encoder.encode(part)]));
-    return decoder.decode(Uint8Array.from(bytes), { stream: true });
-  });
-}
-
-/** Tokens as words: [{text, start, tokens}], and where they end. A word begins with ·, and so does the text. */
-function words(tokens) {
-  const found = [];
-  let start = -1;
-  characters(tokens).forEach((token, i) => {
-    if (token === "∎") return;
-    const space = token.length - token.replace(/^·+/, "").length;
-    if (space || !found.length) found.push({ text: token.slice(space), start: start + space, tokens: [i] });
-    else {
-      found.at(-1).text += token;
-      found.at(-1).tokens.push(i);
-    }
-    start += token.length;
-  });
-  found.end = start;
-  return found;
 }
