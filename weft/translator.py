@@ -19,7 +19,7 @@ from weft.folder import Folder
 from weft.models.sequence_to_sequence import START, SequenceToSequence
 from weft.viewing.alignment import Aligner, Seen, choose, known_or_usual, words, written_from
 from weft.viewing.attention_heads import Head, Without
-from weft.viewing.attention_maps import Attention, Recorder, check_head, heads_of
+from weft.viewing.attention_maps import AttentionMaps, Recorder, check_head, heads_of
 from weft.viewing.search import SearchTree, search_tree
 
 AT_A_TIME = 1024  # texts that are sorted by length and translated together
@@ -141,7 +141,9 @@ class Translator:
         return token_loss(self.models, fitting) if fitting else None, len(pairs) - len(fitting)
 
     @torch.inference_mode()
-    def attention(self, text: str, target: str | Sequence[int] | None = None, off: Iterable[Head] = ()) -> Attention:
+    def attention(
+        self, text: str, target: str | Sequence[int] | None = None, off: Iterable[Head] = ()
+    ) -> AttentionMaps:
         """What the (first) model looks at while it reads a text and writes its translation, or the given one: a text,
         or the `ids` of what was looked at before.
 
@@ -155,14 +157,14 @@ class Translator:
         memory = model.encode(source, recorder)
         hidden = model.decode(filled([[START, *ids[:-1]]]).to(self.device), memory, watch=recorder)  # (1, T, D)
         log_probs = model.head.log_probs(hidden[0])[range(len(ids)), ids]  # (T)
-        return Attention(
+        return AttentionMaps(
             self.folders[0].name,
             text,
             self.tokeniser.readable(source[0].tolist()),
             self.tokeniser.readable(ids),
             self.tokeniser.decode(ids),
             log_probs.tolist(),
-            **recorder.maps(),
+            recorder.maps(),
             ids=tuple(ids),
             off=silent,
             seen={key: value for key, value in recorder.seen.items() if key[1] != "weights"},

@@ -10,7 +10,7 @@ import re
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache, partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import torch
 from fastapi import APIRouter, Depends, Request
@@ -22,8 +22,8 @@ from weft.errors import WeftError
 from weft.models.sequence_to_sequence import START
 from weft.serving.service import Served
 from weft.viewing.anatomy import masks
-from weft.viewing.attention_heads import Head, formula
-from weft.viewing.attention_maps import Attention
+from weft.viewing.attention_heads import DEFAULT_KIND, KINDS, Head, formula
+from weft.viewing.attention_maps import AttentionMaps
 from weft.viewing.search import SearchTree
 
 REMEMBERED = 8  # sentences; a long one in a large model is some 20 MB
@@ -31,7 +31,7 @@ DIGITS = 4  # of a weight
 NEIGHBOUR = "Thank you."  # a short sentence beside the one that is looked at, so that there is padding to be seen
 
 router = APIRouter(prefix="/api", tags=["inside"])
-Kind = Literal["encoder", "decoder", "cross"]
+Kind = Annotated[str, Field(json_schema_extra={"enum": [*KINDS]})]
 
 
 class Sentence(BaseModel):
@@ -45,7 +45,7 @@ class Sentence(BaseModel):
 
 
 class Overview(Sentence):
-    kind: Kind = "cross"
+    kind: Kind = DEFAULT_KIND
 
 
 class Layer(Overview):
@@ -76,7 +76,7 @@ class Text(BaseModel):
 Target = str | tuple[int, ...] | None  # a translation to look at, or its ids; None: the model's own
 
 
-Look = Callable[..., Awaitable[Attention]]  # (text, target=None, off=()) → what is seen
+Look = Callable[..., Awaitable[AttentionMaps]]  # (text, target=None, off=()) → what is seen
 
 
 def _look(request: Request, service: Served) -> Look:
@@ -84,7 +84,7 @@ def _look(request: Request, service: Served) -> Look:
     if not hasattr(state, "attention"):
         state.attention = lru_cache(REMEMBERED)(service.translator.attention)
 
-    async def look(text: str, target: Target = None, off: Sequence[Head] = ()) -> Attention:
+    async def look(text: str, target: Target = None, off: Sequence[Head] = ()) -> AttentionMaps:
         """In the thread that computes."""
         service.check_size([text, target if isinstance(target, str) else ""])
         return await service.queue.run(lambda: state.attention(text, target, tuple(off)))
@@ -109,7 +109,7 @@ class Pair(BaseModel):
     score: float = Field(description="The mean of the log-probabilities.")
 
 
-def _pair(seen: Attention) -> dict[str, Any]:
+def _pair(seen: AttentionMaps) -> dict[str, Any]:
     return {
         "source": seen.source,
         "target": seen.target,
@@ -127,8 +127,8 @@ class Looks(Pair):
     keys: list[str]
 
 
-def _looks(seen: Attention, kind: Kind) -> dict[str, Any]:
-    queries, keys = seen.tokens(kind)
+def _looks(seen: AttentionMaps, kind: Kind) -> dict[str, Any]:
+    queries, keys = seen.axes[kind]
     return {**_pair(seen), "kind": kind, "queries": queries, "keys": keys}
 
 
@@ -286,7 +286,7 @@ class WordSpan(BaseModel):
 
 
 class Alignment(BaseModel):
-    """How much each word of a translation was written from each word of its text; words are separated by white space."""
+    """How much each word of a translation was written from each word of its text. White space separates words."""
 
     source: list[WordSpan]
     target: list[WordSpan]

@@ -1,10 +1,10 @@
-// Two panes, as you type. Pointing at a word of the translation lights up the words it was made from.
+// Two panes that translate as you type. Pointing at a word of the translation highlights the words it came from.
 
 import { fixed, h, redrawn } from "weft/dom.js";
 import { differing } from "./differing.js";
 
+export const uses = ["text"];
 const PAUSE = 220; // milliseconds without a key before the service is asked
-const ALTERNATIVES = 5;
 
 export function open(root, app) {
   const input = h("textarea", { dir: "auto", "aria-label": `Text in ${app.languages[0]}`, spellcheck: "false", placeholder: "Type or paste a text", rows: 3 });
@@ -12,7 +12,7 @@ export function open(root, app) {
   const output = h("div", { class: "output", dir: "auto", "aria-live": "polite", "aria-label": `Translation into ${app.languages[1]}` });
   const others = h("div", { class: "alternatives" });
   const trouble = h("p", { class: "trouble", role: "alert" });
-  // A browser lets nobody copy on a page that came by plain http from another machine.
+  // Browsers allow no copying on a page served over plain HTTP from another machine.
   const copy = h("button", { class: "quiet", type: "button", hidden: !navigator.clipboard, onclick: copied }, "Copy");
   root.append(
     h("div", { class: "panes" },
@@ -48,9 +48,9 @@ export function open(root, app) {
     const waiting = setTimeout(() => output.classList.add("loading"), 150);
     try {
       const cut = await app.post("api/sentences", { text: input.value }, signal);
-      // Each sentence is asked for on its own: those that have not changed are known, the others are decoded together.
+      // One request per sentence: unchanged sentences are cached, the others are decoded in one batch.
       const found = await Promise.all(cut.map(({ text }) => text.trim()
-        ? app.post("api/translate", { text, nbest: ALTERNATIVES, beam: ALTERNATIVES }, signal) : null));
+        ? app.post("api/translate", { text, nbest: app.model.search.width }, signal) : null));
       let start = 0;
       let number = 0;
       const sentences = cut.map(({ text, space }, i) => {
@@ -133,10 +133,10 @@ export function open(root, app) {
     others.replaceChildren(
       h("h2", {}, "Other translations"),
       h("ol", {}, ...list.map(({ text, score }) => h("li", {}, h("span", { dir: "auto" }, ...differing(text, translations[0].text)),
-        h("span", { class: "score number", title: "mean log-probability of a token" }, fixed(score, 3))))),
+        h("span", { class: "score number", title: "mean log-probability per token" }, fixed(score, 3))))),
       h("p", { class: "links" },
-        h("a", { href: "#attention", ...chosen }, "See what it looks at"),
-        h("a", { href: "#search", ...chosen }, "See how it was found")));
+        h("a", { href: "#attention", ...chosen }, "Where it looks"),
+        h("a", { href: "#search", ...chosen }, "How it was found")));
   }
 
   async function copied() {
