@@ -33,6 +33,7 @@ OPTIONAL = {
     "fastapi": ("serve", "weft serve"),
     "uvicorn": ("serve", "weft serve"),
     "python-multipart": ("serve", "form fields in weft serve"),
+    "prometheus_client": ("serve", "metrics of weft serve"),
     "tensorboard": ("tensorboard", "curves in TensorBoard"),
 }
 PATIENCE = 120.0  # seconds that a child has, most of which it needs for importing torch on a busy machine

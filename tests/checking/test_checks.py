@@ -15,7 +15,7 @@ from torch import Tensor
 from tests.commands.test_commands import weft as command
 from tests.contracts.tiny import stirred, tiny_plan
 from tests.toys import PAIRS
-from weft.checking import check as checking
+from weft.checking import checks as checking
 from weft.checking.checks import CHECKS, check
 from weft.checking.model_under_test import Finding, ModelUnderTest
 from weft.checking.weights import other_bits
