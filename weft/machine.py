@@ -27,6 +27,7 @@ PACKAGES = ("weft", "torch", "numpy", "tokenizers", "safetensors", "sacrebleu", 
 # What weft can do without, the extra of weft that brings it, and what it is for.
 OPTIONAL = {
     "matplotlib": ("view", "pictures of attention and curves"),
+    "scipy": ("measure", "weft cost"),
     "polib": ("formats", "PO files"),
     "defusedxml": ("formats", "TMX and XLIFF files"),
     "ctranslate2": ("export", "weft export --to ctranslate2"),
