@@ -317,7 +317,7 @@ def test_show_parts() -> None:
     assert said.startswith("\nfeed_forward.activation (--set feed_forward.activation=NAME)\n")
     assert "  relu              max(0, x)\n" in said
     assert "[heads=8, key_width, value_width, dropout=0.0]" in weft("show", "parts", "cross").stdout
-    assert weft("show", "parts", "none").stdout.count("\n  none ") == 4, "cross, feed_forward, norm and position"
+    assert weft("show", "parts", "none").stdout.count("\n  none ") == 5, "cross, feed_forward, norm, position, residual"
 
 
 MISTAKES = {
