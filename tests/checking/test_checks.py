@@ -6,7 +6,6 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -41,7 +40,7 @@ INSIDE = {name: measure for name, measure in CHECKS.items() if not name.startswi
 def model_folder(path: Path, chosen: Plan, languages: Languages | None = None) -> Folder:
     """A model that was never trained."""
     folder = Folder(path)
-    folder.describe(chosen, TOKENISER, languages)
+    folder.describe(chosen, {"tokeniser": TOKENISER}, languages=languages)
     torch.manual_seed(1)
     save_weights(dict(parameters(stirred(chosen.build(vocabulary=280)))), folder.average)
     return folder
@@ -76,8 +75,9 @@ def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def sees_padding(monkeypatch: pytest.MonkeyPatch) -> None:
-    def encode(model: EncoderDecoder, source: Tensor, watch: Any = None) -> Memory:
-        call = Call(keep=torch.ones_like(source, dtype=torch.bool), watch=watch, place="encoder")
+    def encode(model: EncoderDecoder, source: Tensor, call: Call | None = None) -> Memory:
+        keep = torch.ones_like(source, dtype=torch.bool)
+        call = replace(call or Call(), keep=keep, positions=None, state=None, place="encoder")
         return model.encoder(model.source(source), call)
 
     monkeypatch.setattr(EncoderDecoder, "encode", encode)
@@ -143,14 +143,14 @@ FAULTS: list[tuple[str, Callable[[pytest.MonkeyPatch], None]]] = [
 
 
 @pytest.mark.parametrize(("name", "fault"), FAULTS)
-def test_a_fault_is_seen(
+def test_check_finds_planted_fault(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, name: str, fault: Callable[[pytest.MonkeyPatch], None]
 ) -> None:
     fault(monkeypatch)
     assert failed(folder, name)
 
 
-def test_there_is_a_fault_for_every_check() -> None:
+def test_every_check_has_a_fault() -> None:
     assert {name for name, _ in FAULTS} == set(CHECKS)
 
 
@@ -163,7 +163,7 @@ def filled_with(path: Path, value: float) -> Folder:
     return folder
 
 
-def test_a_model_of_no_numbers_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_of_nan_weights_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The short training breaks off: that check has failed, in words, and the table is whole."""
     monkeypatch.setattr(check, "__defaults__", ("cpu", INSIDE))
     broken = filled_with(tmp_path, math.nan)
@@ -175,17 +175,17 @@ def test_a_model_of_no_numbers_fails(tmp_path: Path, monkeypatch: pytest.MonkeyP
         "saved and loaded = original",
         "text = its round trip",
     }
-    assert rows["resumed = uninterrupted"]["of"].startswith("the loss of step 1 is nan")
+    assert rows["resumed = uninterrupted"]["of"].startswith("training diverged: loss is nan at step 1")
     *table, last = command("check", str(broken.path)).stdout.splitlines()
     assert len(table) == len(INSIDE)
     assert last == "7 of 9 failed"
 
 
-def test_a_model_of_zeros_is_not_divided_by(tmp_path: Path) -> None:
+def test_model_of_zeros_passes_the_attention_check(tmp_path: Path) -> None:
     assert not failed(filled_with(tmp_path, 0.0), "fast = clear attention")
 
 
-def test_who_stops_a_check_stops_all(folder: Folder) -> None:
+def test_interrupted_check_stops_all(folder: Folder) -> None:
     def stopped(subject: ModelUnderTest) -> Finding:
         raise Interrupted
 
@@ -193,13 +193,13 @@ def test_who_stops_a_check_stops_all(folder: Folder) -> None:
         list(check(folder, checks={"one": stopped}))
 
 
-def test_what_is_no_number_is_the_worst() -> None:
+def test_nan_is_the_worst_difference() -> None:
     assert math.isnan(worst([0.0, math.nan, 1.0]))
     assert worst([]) == 0.0
     assert not Finding(math.nan, 1.0, "").passed
 
 
-def test_bits_are_counted() -> None:
+def test_other_bits_counts_differences() -> None:
     ours = {"a": torch.tensor([0.0, math.nan, 1.0]), "b": torch.zeros(2, dtype=torch.uint8)}
     assert other_bits(ours, ours).passed
     assert other_bits(ours, {**ours, "a": torch.tensor([-0.0, math.nan, 1.0 + 2**-23])}).difference == 2
@@ -214,7 +214,7 @@ def test_sources_fit_the_model(tmp_path: Path) -> None:
     assert all(isinstance(found, Finding) and found.passed for _, found in check(folder, checks=INSIDE))
 
 
-def test_the_verb_prints_a_table(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_prints_a_table(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checking, "CHECKS", {"one": CHECKS["beam 1 = greedy"], "two": lambda subject: "no engine"})
     monkeypatch.setattr(check, "__defaults__", ("cpu", checking.CHECKS))
     done = command("check", str(folder.path))
@@ -225,7 +225,7 @@ def test_the_verb_prints_a_table(folder: Folder, monkeypatch: pytest.MonkeyPatch
     assert last == "all that was checked is as it should be"
 
 
-def test_a_failure_is_exit_code_1(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_check_is_exit_code_1(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     findings = {"good": Finding(0, 0, "weights"), "bad": Finding(math.nan, 0.1, "weights")}
     checks = {name: lambda subject, found=found: found for name, found in findings.items()}
     monkeypatch.setattr(check, "__defaults__", ("cpu", checks))

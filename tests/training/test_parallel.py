@@ -11,7 +11,7 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 from tests.pairs import pair_batch
 from tests.training.tiny import are_equal, tiny_plan, weights_of
 from weft.models.encoder_decoder import EncoderDecoder
-from weft.training.parallel import ShardedModel, fill, gathered, slice_like
+from weft.training.parallel import ShardedModel, fill, full_tensor, gathered, slice_like
 
 
 @pytest.fixture
@@ -33,40 +33,40 @@ def locally(tensor: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("group", [2], indirect=True)
-def test_each_worker_has_half_of_everything(group: None) -> None:
+def test_each_worker_holds_half_of_each_parameter(group: None) -> None:
     sizes = {name: weight.numel() for name, weight in weights_of(model()).items()}
     for name, parameter in ShardedModel(model()).model.named_parameters():
         assert locally(parameter).numel() == sizes[name] / 2, name
 
 
 @pytest.mark.parametrize("group", [2], indirect=True)
-def test_a_slice_is_the_first_rows_for_the_first_worker(group: None) -> None:
-    united = ShardedModel(model())
+def test_first_worker_gets_the_first_rows(group: None) -> None:
+    sharded = ShardedModel(model())
     words = torch.arange(264.0 * 8).view(264, 8)
-    assert locally(slice_like(words, united.model.head.words.weight)).equal(words[:132])
+    assert locally(slice_like(words, sharded.model.head.words.weight)).equal(words[:132])
     assert slice_like(words, words) is words
 
 
 @pytest.mark.parametrize("group", [1], indirect=True)
-def test_what_is_tied_stays_tied(group: None) -> None:
-    united = ShardedModel(model())
+def test_tied_weights_stay_tied(group: None) -> None:
+    sharded = ShardedModel(model())
     batch = pair_batch(torch.tensor([[5, 6, 2]]), torch.tensor([[7, 8, 2]]))
-    torch.autograd.backward(united(batch).objective)
-    torch.optim.SGD(united.model.parameters(), 0.1).step()
-    with united.full_tensor() as plain:
-        for one in (united.model, plain):
+    torch.autograd.backward(sharded(batch).objective)
+    torch.optim.SGD(sharded.model.parameters(), 0.1).step()
+    with sharded.full_model() as plain:
+        for one in (sharded.model, plain):
             assert one.source.embedding is one.target.embedding is one.head.words
-        assert plain.head.words.weight.equal(full_tensor(united.model.head.words.weight))
+        assert plain.head.words.weight.equal(full_tensor(sharded.model.head.words.weight))
         assert not isinstance(plain.head.words.weight, DTensor)
         assert torch.isfinite(plain(batch).objective)
-    assert sum(parameter.numel() for parameter in united.plain.parameters()) == 0, "room is given back"
+    assert sum(parameter.numel() for parameter in sharded.plain.parameters()) == 0, "room is given back"
 
 
 @pytest.mark.parametrize("group", [1], indirect=True)
-def test_weights_go_in_and_come_out(group: None) -> None:
+def test_fill_and_gathered_round_trip(group: None) -> None:
     others = weights_of(model())
-    united = ShardedModel(model())
-    assert not are_equal(gathered(dict(united.model.named_parameters()), keep=True), others)
-    fill(united.model, others)
-    assert are_equal(gathered(dict(united.model.named_parameters()), keep=True), others)
+    sharded = ShardedModel(model())
+    assert not are_equal(gathered(dict(sharded.model.named_parameters()), keep=True), others)
+    fill(sharded.model, others)
+    assert are_equal(gathered(dict(sharded.model.named_parameters()), keep=True), others)
     assert gathered(others, keep=False) == {}
