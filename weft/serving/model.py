@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from weft.decoding import Beam
 from weft.plans.size import parameters_by_part
 from weft.serving.service import Served
-from weft.viewing.alignment import Aligner
+from weft.tasks.alignment import Aligner
 from weft.viewing.anatomy import Diagram, diagram, position_vectors
 from weft.viewing.attention_heads import described
 
