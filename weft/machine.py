@@ -27,12 +27,14 @@ PACKAGES = ("weft", "torch", "numpy", "tokenizers", "safetensors", "sacrebleu", 
 # What weft can do without, the extra of weft that brings it, and what it is for.
 OPTIONAL = {
     "matplotlib": ("view", "pictures of attention and curves"),
+    "scipy": ("measure", "weft cost"),
     "polib": ("formats", "PO files"),
     "defusedxml": ("formats", "TMX and XLIFF files"),
     "ctranslate2": ("export", "weft export --to ctranslate2"),
     "fastapi": ("serve", "weft serve"),
     "uvicorn": ("serve", "weft serve"),
     "python-multipart": ("serve", "form fields in weft serve"),
+    "prometheus_client": ("serve", "metrics of weft serve"),
     "tensorboard": ("tensorboard", "curves in TensorBoard"),
 }
 PATIENCE = 120.0  # seconds that a child has, most of which it needs for importing torch on a busy machine

@@ -288,9 +288,9 @@ def test_show(desk: Path) -> None:
     said = weft("show", "transformer-base").stdout
     assert "parameters: 63,119,496" in said
     assert "GFLOP" in said
-    assert "    heads: 8\n" in said
-    assert "    hidden: 2048\n" in said
-    assert "    warmup: 4000\n" in said
+    assert re.search(r"\n    heads: 8 +# attention heads\n", said)
+    assert re.search(r"\n    hidden: 2048 +# width inside\n", said)
+    assert re.search(r"\n    warmup: 4000 +# steps until", said)
     assert "encoder mixer" in said
     said = weft("show", "run", cwd=desk).stdout
     assert "width: 16" in said
@@ -308,16 +308,30 @@ def test_show_what_another_plan_would_be() -> None:
     done = weft("show", "plans", "--set", "mixer=lstm")
     assert (done.returncode, done.stderr) == (
         2,
-        "weft: --set changes one plan, as in weft show transformer-tiny --set mixer=lstm.\n",
+        "weft: --set needs a plan, as in weft show transformer-tiny --set mixer=lstm.\n",
+    )
+
+
+def test_show_yaml_writes_a_plan_that_train_accepts(desk: Path) -> None:
+    said = weft("show", "transformer-tiny", "--yaml", "--set", *SET).stdout
+    (desk / "my.yaml").write_text(said, encoding="utf-8")
+    files = ["--train", "train.en", "train.de", "--valid", "val.en", "val.de"]
+    done = weft("train", "my.yaml", *files, "--out", "from-yaml", cwd=desk)
+    assert done.returncode == 0, done.stderr
+    assert weft("show", "from-yaml", "--yaml", cwd=desk).stdout == said
+    done = weft("show", "parts", "--yaml")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "weft: --yaml needs a plan, as in weft show transformer-tiny --yaml.\n",
     )
 
 
 def test_show_parts() -> None:
     said = weft("show", "parts", "activation").stdout
     assert said.startswith("\nfeed_forward.activation (--set feed_forward.activation=NAME)\n")
-    assert "  relu              max(0, x)\n" in said
+    assert "  relu                max(0, x)\n" in said
     assert "[heads=8, key_width, value_width, dropout=0.0]" in weft("show", "parts", "cross").stdout
-    assert weft("show", "parts", "none").stdout.count("\n  none ") == 4, "cross, feed_forward, norm and position"
+    assert weft("show", "parts", "none").stdout.count("\n  none ") == 5, "cross, feed_forward, norm, position, residual"
 
 
 MISTAKES = {

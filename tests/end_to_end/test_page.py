@@ -18,8 +18,8 @@ import weft
 from tests.checking.test_checks import model_folder
 from tests.contracts.tiny import tiny_plan
 from weft.errors import install
-from weft.viewing.attention_heads import Head
-from weft.viewing.attention_maps import Attention
+from weft.viewing.attention_heads import KINDS, Head
+from weft.viewing.attention_maps import AttentionMaps
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if os.environ.get("WEFT_REQUIRE_BROWSER") != "1":
@@ -47,7 +47,7 @@ def model() -> weft.Translator:
 
 
 @pytest.fixture(scope="module")
-def seen(model: weft.Translator) -> Attention:
+def seen(model: weft.Translator) -> AttentionMaps:
     return model.attention(TEXT)
 
 
@@ -124,10 +124,10 @@ def test_type_and_translate(page: Page, address: str, model: weft.Translator) ->
     assert lit.nth(weights.index(1.0)).inner_text() == "tired.", "müde was made from it"
 
 
-def test_characters_in_several_tokens_light_up(page: Page, address: str) -> None:
-    open_view(page, address, "translate", "Zoë likes tea – a lot.")
+def test_characters_of_several_bytes_or_code_units_light_up(page: Page, address: str) -> None:
+    open_view(page, address, "translate", "Zoë likes 🍵 tea – a lot.")
     page.locator(".output .word").first.hover()
-    expect(page.locator(".mirror mark")).to_have_text(["Zoë", "likes", "tea", "–", "a", "lot."])
+    expect(page.locator(".mirror mark")).to_have_text(["Zoë", "likes", "🍵", "tea", "–", "a", "lot."])
 
 
 def test_copy_is_offered_where_the_browser_allows_it(page: Page, address: str) -> None:
@@ -144,7 +144,7 @@ def test_other_views_look_at_one_sentence(page: Page, address: str) -> None:
     text = "I am tired. We are eating bread."
     number, sentence = page.get_by_label("number of the sentence"), page.locator(".origin q")
     open_view(page, address, "translate", text)
-    for link, place, said in (("Search", "1", "I am tired."), ("See what it looks at", "2", "We are eating bread.")):
+    for link, place, said in (("Search", "1", "I am tired."), ("Where it looks", "2", "We are eating bread.")):
         page.get_by_role("link", name=link).click()
         expect(page.get_by_label("Sentence", exact=True)).to_have_value(text)
         expect(number).to_have_value(place)
@@ -176,7 +176,7 @@ def test_languages_by_any_tag(page: Page, address: str) -> None:
     expect(page.get_by_label("Translation into txt1")).to_be_visible()
 
 
-def test_attention_by_layer_and_head(page: Page, address: str, seen: Attention) -> None:
+def test_attention_by_layer_and_head(page: Page, address: str, seen: AttentionMaps) -> None:
     open_view(page, address, "attention")
     assert page.locator(".queries li").all_inner_texts()[:3] == ["Die", "Katze", "schläft"]
     expect(page.get_by_label("Translation", exact=True)).to_have_attribute("placeholder", seen.translation)
@@ -203,7 +203,7 @@ def test_attention_by_layer_and_head(page: Page, address: str, seen: Attention) 
     expect(page.locator(".queries li").first).to_have_text("The")
 
 
-def test_the_matrix_says_each_number(page: Page, address: str, seen: Attention) -> None:
+def test_the_matrix_says_each_number(page: Page, address: str, seen: AttentionMaps) -> None:
     open_view(page, address, "attention")
     page.get_by_role("radio", name="Matrix").check()
     matrix = page.locator(".matrix canvas")
@@ -233,7 +233,7 @@ def test_examples_are_one_click_away(page: Page, address: str) -> None:
     expect(page.locator(".keys li").nth(12)).to_have_text("-ide")
 
 
-def test_one_head_by_the_numbers(page: Page, address: str, seen: Attention) -> None:
+def test_one_head_by_the_numbers(page: Page, address: str, seen: AttentionMaps) -> None:
     open_view(page, address, "head", more="&layer=2&head=3&token=2")
     numbers = seen.numbers("cross", 2, 3, 2)
     expect(page.locator(".steps tbody tr")).to_have_count(len(seen.source))
@@ -311,7 +311,7 @@ def test_an_address_shows_the_same_in_an_open_page(page: Page, address: str) -> 
     page.get_by_role("link", name="Attention").click()
     expect(page.locator(".caption")).to_contain_text("Layer 1, head 2. Each row")
     page.goto(f"{address}#attention?text=The+cat+sleeps.")
-    expect(page.locator(".caption")).to_contain_text("Layer 3, one colour a head")
+    expect(page.locator(".caption")).to_contain_text("Layer 3, one colour per head")
     expect(page.get_by_label("Sentence", exact=True)).to_have_value("The cat sleeps.")
     page.go_back()
     expect(page.locator(".caption")).to_contain_text("Layer 1, head 2. Each row")
@@ -332,7 +332,7 @@ def test_switch_heads_off(page: Page, address: str, model: weft.Translator) -> N
     page.get_by_role("link", name="Attention").click()
     page.locator(".lines li").first.wait_for()
     assert "off=" not in page.url, "all heads are on here, and the address says nothing else"
-    page.get_by_role("link", name="Switch off").click()
+    page.get_by_role("link", name="Ablate heads").click()
     expect(first).to_have_attribute("aria-pressed", "false")
     page.get_by_role("button", name="All on").click()
     expect(first).to_have_attribute("aria-pressed", "true")
@@ -348,7 +348,7 @@ def test_what_heads_weigh_belongs_to_one_sentence(page: Page, address: str, mode
     page.get_by_role("button", name="Bread").click()
     expect(page.locator(".line .text").first).to_have_text(model.attention("We are eating bread.").translation)
     page.wait_for_timeout(50)
-    held[0].fulfill(json={"falls": {kind: [[0.1] * 4] * 3 for kind in ("encoder", "decoder", "cross")}})
+    held[0].fulfill(json={"falls": {kind: [[0.1] * 4] * 3 for kind in KINDS}})
     page.wait_for_timeout(200)
     expect(page.locator(".weighed")).to_have_count(0)
     page.unroute("**/api/importance")
@@ -508,7 +508,7 @@ def test_tokens_do_not_overlap(page: Page, address: str) -> None:
             assert apart
 
 
-def test_by_keyboard_alone(page: Page, address: str, seen: Attention) -> None:
+def test_by_keyboard_alone(page: Page, address: str, seen: AttentionMaps) -> None:
     open_view(page, address, "search")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")  # to the view
@@ -554,7 +554,7 @@ def test_mistakes_are_told_on_the_page(browser: Browser, address: str) -> None:
     page.close()
 
 
-def test_a_saved_page_works_from_disk(browser: Browser, seen: Attention, tmp_path: Path) -> None:
+def test_a_saved_page_works_from_disk(browser: Browser, seen: AttentionMaps, tmp_path: Path) -> None:
     seen.save_html(tmp_path / "seen.html", kind="encoder", layer=1)
     for page in watched(browser, "file:"):
         page.goto(f"file://{tmp_path}/seen.html")
@@ -573,7 +573,7 @@ def test_sixty_tokens_and_48_heads_stay_smooth(browser: Browser, tmp_path: Path)
     else uses the machine, so the fastest of twenty."""
     tokens = [f"·token{i}" for i in range(60)]
     maps = (torch.randn(6, 8, 60, 60) * 2).softmax(-1)
-    large = Attention("large", "text", tokens, tokens, "text", [-0.1] * 60, maps, maps, maps)
+    large = AttentionMaps("large", "text", tokens, tokens, "text", [-0.1] * 60, dict.fromkeys(KINDS, maps))
     large.save_html(tmp_path / "large.html")
     for page in watched(browser, "file:"):
         page.goto(f"file://{tmp_path}/large.html")
@@ -597,7 +597,7 @@ def test_tokens_above_a_matrix_do_not_touch(browser: Browser, tmp_path: Path, co
     """Two that are neighbours are further apart than they are high."""
     tokens = [f"·token{i}" for i in range(count)]
     maps = torch.full((1, 1, count, count), 1 / count)
-    many = Attention("many", "text", tokens, tokens, "text", [-0.1] * count, maps, maps, maps)
+    many = AttentionMaps("many", "text", tokens, tokens, "text", [-0.1] * count, dict.fromkeys(KINDS, maps))
     many.save_html(tmp_path / "many.html")
     for page in watched(browser, "file:"):
         page.add_init_script(

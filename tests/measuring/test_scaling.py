@@ -152,12 +152,15 @@ def test_the_tables_in_words() -> None:
         (["transfomer-tiny"], "there is no plan or model 'transfomer-tiny'. Did you mean 'transformer-tiny'?"),
         (
             ["transformer-tiny", "--lengths", "16,many"],
-            "--lengths: numbers from 2 on are wanted, such as 16,64,256, not 'many'",
+            "--lengths: expected integers of at least 2, such as 16,64,256, got 'many'",
         ),
-        (["transformer-tiny", "--widths", "0"], "--widths: numbers from 2 on are wanted, such as 16,64,256, not '0'."),
+        (
+            ["transformer-tiny", "--widths", "0"],
+            "--widths: expected integers of at least 2, such as 16,64,256, got '0'",
+        ),
         (["transformer-tiny", "--lengths", "16"], "--lengths: at least two are wanted, to tell what a cost grows with"),
         (["transformer-tiny", "--lengths", "8,99999999999"], "--lengths: at most 65,536 tokens, not 99999999999."),
-        (["transformer-tiny", "--png", "x", "--html", "x"], "--png, --html: two files are wanted, not x twice."),
+        (["transformer-tiny", "--png", "x", "--html", "x"], "--png and --html must be different files, got x for both"),
         (["transformer-tiny", "--png", "no/cost.png"], "there is no folder no to write cost.png to."),
         (["transformer-tiny", "--png", "."], ". could not be written: Is a directory."),
         (["transformer-tiny", "--html", "."], ". could not be written: Is a directory."),

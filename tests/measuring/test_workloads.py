@@ -1,4 +1,4 @@
-"""What is measured is what it says, and the gauges are right."""
+"""The workloads are what they claim to be, and the measurements are right."""
 
 import time
 
@@ -27,6 +27,12 @@ def test_peak_memory_is_the_most_that_is_held_at_one_time() -> None:
         torch.empty(1500)
 
     assert peak_bytes(turn) == 8000
+
+
+def test_peak_memory_counts_temporaries_inside_an_operation_and_nothing_older() -> None:
+    """|x - y| needs x - y, 4,000 bytes, and its result, 4 bytes; x and y were there before."""
+    x, y = torch.ones(1000), torch.zeros(1000)
+    assert peak_bytes(lambda: torch.dist(x, y)) == 4004
 
 
 def test_the_fastest_turn_counts() -> None:

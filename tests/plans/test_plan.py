@@ -169,7 +169,7 @@ def test_a_slot_that_a_side_does_not_have() -> None:
 
 
 def test_a_whole_section() -> None:
-    assert refusal(["ends=3"]) == ("ends is a section; set one of vocabulary, embedding, position, head, sharing.")
+    assert refusal(["encoder=3"]).startswith("encoder is a section; set one of encoder.layers, encoder.dropout, ")
 
 
 @pytest.mark.parametrize(
@@ -248,19 +248,20 @@ def test_what_is_not_said_has_its_default() -> None:
 def test_written_plans_are_for_people(tmp_path: Path) -> None:
     PLAN.with_settings({"about": "für √d"}).write(tmp_path / "plan.yaml")
     text = (tmp_path / "plan.yaml").read_text(encoding="utf-8")
-    assert text.startswith("name: unnamed\nabout: für √d\nwidth: 512\nencoder:\n  layers: 6\n")
+    assert text.startswith("name: unnamed\nabout: für √d\nwidth: 512\nvocabulary: 37000\n")
+    assert "\nencoder:\n  layers: 6\n" in text
 
 
 def test_everything_wrong_with_plain_data_in_one_report() -> None:
     with pytest.raises(WeftError) as error:
-        Plan.from_dict({"encoder": {"layrs": 2, "dropout": "some"}, "wdth": 8, "ends": 3, 4: 5}, "plan.yaml")
+        Plan.from_dict({"encoder": {"layrs": 2, "dropout": "some"}, "wdth": 8, "decoder": 3, 4: 5}, "plan.yaml")
     first, *lines = str(error.value).splitlines()
     assert first == "plan.yaml:"
     assert [line.split(".")[0] for line in lines] == [
         "encoder",
         "encoder",
         "there is no setting 'wdth'",
-        "ends is a section; set one of ends",
+        "decoder is a section; set one of decoder",
         "there is no setting '4'",
     ]
 

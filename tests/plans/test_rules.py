@@ -4,8 +4,8 @@ import pytest
 
 from weft.errors import WeftError
 from weft.plans.catalogues import ALL
-from weft.plans.plan import ELSEWHERE, Plan
-from weft.plans.rules import AT_LEAST, AT_MOST, GOING_ON, POSITIVE, RATES, WORDS, check, problems
+from weft.plans.plan import RELATED, Plan
+from weft.plans.rules import AT_LEAST, AT_MOST, GOING_ON, RATES, WORDS, check, problems
 
 PLAN = Plan().with_settings({"width": 8, "vocabulary": 260})
 
@@ -67,11 +67,9 @@ def test_an_unknown_option() -> None:
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("warmup", "schedule.warmup"),
         ("heads", "mixer.heads or cross.heads"),
         ("hidden", "feed_forward.hidden"),
         ("smoothing", "head.smoothing"),
-        ("lr", "rate"),
         ("score", "cross"),
     ],
 )
@@ -80,8 +78,8 @@ def test_an_option_without_its_part(name: str, meant: str) -> None:
         PLAN.with_settings({name: 3})
 
 
-def test_what_is_called_otherwise_elsewhere_is_a_setting_here() -> None:
-    for name in ELSEWHERE.values():
+def test_what_is_suggested_for_a_related_word_is_a_setting() -> None:
+    for name in RELATED.values():
         PLAN.with_settings({name: "attention" if name in ("mixer", "cross") else 1})
 
 
@@ -95,7 +93,7 @@ def test_an_option_that_no_part_of_the_plan_has() -> None:
 
 
 def test_an_option_of_the_wrong_type() -> None:
-    assert wrong("encoder.mixer.heads=four") == ["encoder.mixer.heads: int is wanted, not 'four'."]
+    assert wrong("encoder.mixer.heads=four") == ["encoder.mixer.heads: expected int, got 'four'."]
 
 
 # Numbers and words
@@ -246,12 +244,11 @@ def test_a_vocabulary_too_small_for_bytes() -> None:
 
 def test_every_bounded_number_and_word_has_a_test_here() -> None:
     """A new name in one of the tables of bounds needs its sentence read above."""
-    assert {*AT_LEAST, *RATES, *POSITIVE, *WORDS} == {
+    assert {*AT_LEAST, *RATES, *WORDS} == {
         *("width", "layers", "steps", "batch_tokens", "accumulate", "longest", "validate_every", "average_of"),
         *("heads", "key_width", "value_width", "hidden", "limit", "kernel", "dilation", "factor"),
         *("weight_decay", "clip", "patience", "seed", "warmup"),
         *("dropout", "smoothing", "bpe_dropout", "beta1", "beta2", "floor"),
-        *("rate", "epsilon"),
         *("average", "best_by", "sharing", "direction"),
     }
 

@@ -31,6 +31,7 @@ ASKED: dict[str, dict[str, Any] | None] = {  # None: nothing is sent
     "/api/importance": CAT,
     "/api/search": {**CAT, "beam": 3},
     "/api/masks": CAT,
+    "/api/align": {**CAT, "target": "Die Katze schläft."},
     "/api/sentences": {"text": "One. Two."},
     "/api/model": None,
     "/api/positions": None,

@@ -43,12 +43,17 @@ def test_what_can_be_seen_is_seen_and_the_rest_is_told(tmp_path: Path, family: s
         assert html.status_code == 200
         assert html.json()["translatedText"].count("b>") == 2
         whole, aligned = ask("attention", kind="cross"), ask("translate", alignment=True)
+        words = ask("align", target="ein Hund")
         without, numbers = ask("off", off=OFF), ask("head", kind="cross", layer=1, head=1, token=0)
         if not LOOKS[family]:
-            assert all(status == 400 and NONE in said["error"] for status, said in (whole, aligned, without, numbers))
+            assert all(
+                status == 400 and NONE in said["error"] for status, said in (whole, aligned, words, without, numbers)
+            )
+            assert client.get("/api/model").json()["aligner"] is None
             return
         assert len(whole[1]["maps"]) == LOOKS[family]
         assert aligned[0] == 200
+        assert [len(row) for row in words[1]["weights"]] == [3, 3], "two target words, three source words"
         assert numbers[1]["formula"] == FORMULAS[family]
         assert [row["scaled"] for row in numbers[1]["rows"]] == [None] * len(numbers[1]["keys"])
         assert without[1]["after"]["score"] != without[1]["whole"]["score"], "what is off is not heard"

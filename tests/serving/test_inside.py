@@ -31,7 +31,7 @@ def close(numbers: object, tensor: torch.Tensor) -> None:
 def test_attention_of_a_layer(client: TestClient, toy: Translator, kind: str) -> None:
     told, seen = asked(client, "attention", kind=kind, layer=2), toy.attention(TEXT)
     close(told["maps"], seen.each(kind, 2))
-    assert (told["queries"], told["keys"]) == seen.tokens(kind)
+    assert (told["queries"], told["keys"]) == seen.axes[kind]
     assert told["translation"] == seen.translation == toy.translate([TEXT])[0]
     close(told["log_probs"], torch.tensor(seen.log_probs))
 
@@ -103,6 +103,14 @@ def test_masks_of_a_batch(client: TestClient, toy: Translator) -> None:
     assert len(told["masks"]["encoder"][1]) == max(map(len, told["source"]))
 
 
+def test_align_gives_the_words_and_weights_of_the_chosen_aligner(client: TestClient, toy: Translator) -> None:
+    told = asked(client, "align", text="🐈 red  cat", target="RED CAT")
+    assert [(word["start"], word["end"]) for word in told["source"]] == [(0, 1), (2, 5), (7, 10)]
+    assert [(word["start"], word["end"]) for word in told["target"]] == [(0, 3), (4, 7)]
+    close(told["weights"], torch.tensor(toy.align("🐈 red  cat", toy.tokeniser.encode("RED CAT"))))
+    assert asked(client, "align", text="", target="") == {"source": [], "target": [], "weights": []}
+
+
 def test_sentences(client: TestClient) -> None:
     told = asked(client, "sentences", text="Red.  Blue.")
     assert told == [{"text": "Red.", "space": "  "}, {"text": "Blue.", "space": ""}]
@@ -113,13 +121,14 @@ def test_sentences(client: TestClient) -> None:
     [
         ("attention", {"text": " "}, "is empty"),
         ("attention", {"kind": "sideways"}, "kind"),
-        ("attention", {"layer": 7}, "no layer 7: this model has layers 1 to 2"),
-        ("attention", {"off": [{"kind": "cross", "layer": 1, "head": 9}]}, "no head 9"),
+        ("attention", {"layer": 7}, "layer 7 does not exist: this model has layers 1 to 2"),
+        ("attention", {"off": [{"kind": "cross", "layer": 1, "head": 9}]}, "head 9 does not exist"),
         ("attention", {"off": [{"kind": "crss", "layer": 1, "head": 1}]}, "Did you mean 'cross'"),
-        ("head", {"token": 99}, "no token 99"),
+        ("head", {"token": 99}, "token 99 does not exist"),
         ("search", {"beam": 0}, "beam"),
         ("search", {"text": "q " * 300}, "this model allows 200"),
         ("attention", {"unheard": 1}, "unheard"),
+        ("align", {"target": "q " * 300}, "this model allows 200"),
     ],
 )
 def test_mistakes_get_a_sentence(client: TestClient, path: str, body: dict[str, object], sentence: str) -> None:

@@ -1,5 +1,7 @@
 """What the page is told of the model is what Python has."""
 
+from dataclasses import asdict
+
 import torch
 from fastapi.testclient import TestClient
 
@@ -11,6 +13,7 @@ def test_its_sizes(client: TestClient, toy: Translator) -> None:
     assert told["parameters"] == sum(p.numel() for p in toy.models[0].parameters())
     assert sum(part["count"] for part in told["parts"]) == told["parameters"]
     assert told["heads"]["cross"] == {"layers": 2, "heads": 2, "each": [2, 2]}
+    assert told["aligner"] == asdict(toy.aligner)
     assert told["languages"] == ["en", "de"]
 
 

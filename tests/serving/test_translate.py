@@ -107,7 +107,7 @@ def test_heads_that_are_off_change_the_scores(client: TestClient) -> None:
     off = [{"kind": "cross", "layer": layer, "head": head} for layer in (1, 2) for head in (1, 2)]
     assert asked(client, "red cat", off=off)["translations"][0]["score"] != whole["translations"][0]["score"]
     assert refused(client, text="red", off=[{"kind": "cross", "layer": 3, "head": 1}]) == (
-        "there is no layer 3: this model has layers 1 to 2."
+        "layer 3 does not exist: this model has layers 1 to 2."
     )
 
 

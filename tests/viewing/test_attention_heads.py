@@ -65,7 +65,7 @@ def test_layers_and_heads_are_counted_by_looking() -> None:
     counts = heads_of(tiny())
     assert counts == {"encoder": (2, 2), "decoder": (2, 2), "cross": (2, 2)}  # two layers of two
     check_head(Head("cross", 2, 2), counts)
-    with pytest.raises(WeftError, match="no layer 3: this model has layers 1 to 2"):
+    with pytest.raises(WeftError, match="layer 3 does not exist: this model has layers 1 to 2"):
         check_head(Head("cross", 3, 1), counts)
-    with pytest.raises(WeftError, match="no head 0: this model has heads 1 to 2"):
+    with pytest.raises(WeftError, match="head 0 does not exist: this model has heads 1 to 2"):
         check_head(Head("encoder", 1, 0), counts)

@@ -18,7 +18,7 @@ from weft.parts import attention as part
 from weft.parts.context_attention import Additive, ContextAttention
 from weft.viewing import pictures
 from weft.viewing.attention_heads import KINDS, Head
-from weft.viewing.attention_maps import Attention
+from weft.viewing.attention_maps import AttentionMaps
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> weft.Translator:
 
 
 @pytest.fixture(scope="module")
-def seen(toy: weft.Translator) -> Attention:
+def seen(toy: weft.Translator) -> AttentionMaps:
     return toy.attention("red cat <b>")
 
 
@@ -56,8 +56,8 @@ def test_log_probs_are_those_of_the_search(toy: weft.Translator) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_numbers_of_a_head_follow_the_lecture(seen: Attention, kind: str) -> None:
-    queries, keys = seen.tokens(kind)
+def test_the_numbers_of_a_head_follow_the_lecture(seen: AttentionMaps, kind: str) -> None:
+    queries, keys = seen.axes[kind]
     for query in range(len(queries)):
         numbers = seen.numbers(kind, 2, 1, query)
         width = numbers.query.size(0)
@@ -114,16 +114,16 @@ def test_the_output_of_a_head_is_what_the_model_goes_on_with(toy: weft.Translato
     assert toy.tokeniser.encode("red cat")[-1] == END
 
 
-def test_the_ids_of_what_was_seen_show_it_again(toy: weft.Translator, seen: Attention) -> None:
+def test_the_ids_of_what_was_seen_show_it_again(toy: weft.Translator, seen: AttentionMaps) -> None:
     again = toy.attention(seen.text, seen.ids)
     assert (again.target, again.log_probs) == (seen.target, seen.log_probs)
     assert torch.equal(again.cross, seen.cross)
 
 
-def test_mistakes_are_told(seen: Attention) -> None:
-    with pytest.raises(weft.WeftError, match="no token 99"):
+def test_mistakes_are_told(seen: AttentionMaps) -> None:
+    with pytest.raises(weft.WeftError, match="token 99 does not exist: tokens count from 0"):
         seen.numbers("cross", 1, 1, 99)
-    with pytest.raises(weft.WeftError, match="no layer 9: this model has layers 1 to 2"):
+    with pytest.raises(weft.WeftError, match="layer 9 does not exist: this model has layers 1 to 2"):
         seen.of("cross", 9)
     with pytest.raises(weft.WeftError, match="Did you mean 'encoder'"):
         seen.of("encodr")
@@ -135,17 +135,17 @@ def test_sentences_that_cannot_be_looked_at(toy: weft.Translator) -> None:
             toy.attention(text, target)
     with pytest.raises(weft.WeftError, match=r"a sentence of \d+ tokens, and this model allows 200"):
         toy.attention("red", "q" * 500)
-    with pytest.raises(weft.WeftError, match="no head 3: this model has heads 1 to 2"):
+    with pytest.raises(weft.WeftError, match="head 3 does not exist: this model has heads 1 to 2"):
         toy.attention("red", off=[Head("cross", 1, 3)])
 
 
-def test_the_decoder_looks_at_what_it_has_read(seen: Attention) -> None:
-    queries, keys = seen.tokens("decoder")
+def test_the_decoder_looks_at_what_it_has_read(seen: AttentionMaps) -> None:
+    queries, keys = seen.axes["decoder"]
     assert queries == seen.target
     assert keys == ["∅", *seen.target[:-1]]
 
 
-def test_raw_numbers(seen: Attention, tmp_path: Path) -> None:
+def test_raw_numbers(seen: AttentionMaps, tmp_path: Path) -> None:
     seen.save_json(tmp_path / "all.json")
     data = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
     assert data["source"] == seen.source
@@ -157,7 +157,7 @@ def test_raw_numbers(seen: Attention, tmp_path: Path) -> None:
     torch.testing.assert_close(torch.tensor(one["cross"]["maps"]), seen.cross[1:2, :1])
 
 
-def test_a_page_holds_everything_it_needs(seen: Attention, tmp_path: Path) -> None:
+def test_a_page_holds_everything_it_needs(seen: AttentionMaps, tmp_path: Path) -> None:
     seen.save_html(tmp_path / "seen.html", kind="encoder", layer=2)
     page = (tmp_path / "seen.html").read_text(encoding="utf-8")
     assert not re.search(r"(src|href)\s*=|https?://|@import|url\(", page), "nothing from elsewhere"
@@ -169,27 +169,27 @@ def test_a_page_holds_everything_it_needs(seen: Attention, tmp_path: Path) -> No
     assert "<title>red cat &lt;b&gt;</title>" in page
 
 
-def test_a_notebook_says_that_there_is_nothing_to_see(seen: Attention) -> None:
+def test_a_notebook_says_that_there_is_nothing_to_see(seen: AttentionMaps) -> None:
     none = torch.zeros(0, 0, 0, 0)
-    shown = replace(seen, encoder=none, decoder=none, cross=none, model="a<b")._repr_html_()
-    assert shown.endswith("a&lt;b has no attention: there is nothing to look at.</p>")
+    shown = replace(seen, maps=dict.fromkeys(KINDS, none), model="a<b")._repr_html_()
+    assert shown.endswith("a&lt;b has no attention.</p>")
 
 
-def test_a_notebook_shows_it_in_a_frame(seen: Attention) -> None:
+def test_a_notebook_shows_it_in_a_frame(seen: AttentionMaps) -> None:
     shown = seen._repr_html_()
     assert shown.startswith("<iframe srcdoc=")
     assert '"' not in shown.split('srcdoc="')[1].split('" style=')[0], "the page ends where the attribute does"
 
 
 def test_a_caption_says_what_is_shown_and_no_more(
-    seen: Attention, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seen: AttentionMaps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
     monkeypatch.setattr(pictures, "draw_alignment", lambda *given: said.append(given[4]))
     for which in ({}, {"layer": 2}, {"head": 1}, {"layer": 2, "head": 1}):
         seen.save_png(tmp_path / "one.png", **which)
-    replace(seen, cross=seen.cross[:, :1]).save_png(tmp_path / "one.png")
-    replace(seen, cross=seen.cross[:1, :1]).save_png(tmp_path / "one.png")
+    replace(seen, maps={"cross": seen.cross[:, :1]}).save_png(tmp_path / "one.png")
+    replace(seen, maps={"cross": seen.cross[:1, :1]}).save_png(tmp_path / "one.png")
     assert [caption.removeprefix(f"{seen.model}: encoder-decoder attention") for caption in said] == [
         ", mean of 2 layers and 2 heads",
         ", layer 2, mean of 2 heads",
@@ -200,7 +200,7 @@ def test_a_caption_says_what_is_shown_and_no_more(
     ]
 
 
-def test_pictures_are_written(seen: Attention, tmp_path: Path) -> None:
+def test_pictures_are_written(seen: AttentionMaps, tmp_path: Path) -> None:
     for kind in KINDS:
         seen.save_png(tmp_path / "one.png", kind=kind)
         seen.save_grid(tmp_path / "grid.png", kind=kind, layer=2)
@@ -226,7 +226,7 @@ def test_layers_that_are_unlike(mixed: weft.Translator) -> None:
     assert seen.encoder.shape[:2] == (2, 4)
     assert not seen.encoder[0].any()
     for kind in KINDS:
-        assert seen.of(kind).sum(-1).tolist() == pytest.approx([1.0] * len(seen.tokens(kind)[0]))
+        assert seen.of(kind).sum(-1).tolist() == pytest.approx([1.0] * len(seen.axes[kind][0]))
     torch.testing.assert_close(seen.of("cross"), (seen.cross[0].sum(0) + seen.cross[1, 0]) / 3)
     assert seen.numbers("encoder", 2, 4, 0).weights.tolist() == pytest.approx(seen.encoder[1, 3, 0].tolist())
     assert mixed.choose_aligner([("red cat", "RED CAT")]).layer in (1, 2)
@@ -236,7 +236,7 @@ def test_heads_that_a_layer_does_not_have(mixed: weft.Translator) -> None:
     seen = mixed.attention("red cat", "RED")
     with pytest.raises(weft.WeftError, match="layer 1 of this model has no encoder self-attention"):
         seen.numbers("encoder", 1, 1, 0)
-    with pytest.raises(weft.WeftError, match="no head 2: this layer looks with one head"):
+    with pytest.raises(weft.WeftError, match="head 2 does not exist: this layer has 1 head"):
         mixed.attention("red cat", "RED", off=[Head("cross", 2, 2)])
     off = mixed.attention("red cat", "RED", off=[Head("encoder", 2, 1)])
     assert off.log_probs != seen.log_probs

@@ -55,6 +55,6 @@ def attend(
             told = " ".join(c if c.isprintable() else f"U+{ord(c):04X}" for c in missing)
             print(f"No font of this machine has {told}: drawn as boxes.", file=stderr)
     print(one_line(seen.translation))
-    queries, keys = seen.tokens(kind)
+    queries, keys = seen.axes[kind]
     for file in filter(None, (png, grid, html, json)):
         print(f"{file}: {len(queries)} × {len(keys)} tokens")

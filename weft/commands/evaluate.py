@@ -16,7 +16,7 @@ def evaluate(
     source: Annotated[Path, typer.Option(help="What to translate, a sentence a line; or a file of pairs (.tsv …).")],
     reference: Annotated[Path | None, typer.Option(help="What it should become; not with a file of pairs.")] = None,
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Compare without case.")] = False,
-    tokenize: Annotated[str, typer.Option(help="Tokeniser of the metric (13a, intl, zh, …); none if tokenised.")] = "13a",
+    tokenize: Annotated[str, typer.Option(help="Tokeniser of the metric (13a, intl, zh, none …).")] = "13a",
     beam: BeamWidth = BEAM_WIDTH,
     length_penalty: LengthPenalty = LENGTH_PENALTY,
     columns: Annotated[str | None, typer.Option(help="Columns of TSV files, such as 1,2.")] = None,

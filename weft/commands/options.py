@@ -1,6 +1,8 @@
 """Options that several verbs share."""
 
 import re
+import shutil
+import textwrap
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +16,16 @@ LengthPenalty = Annotated[
 Device = Annotated[str, typer.Option(help="cpu, cuda or mps.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 File = Annotated[Path | None, typer.Argument(help="A text file; standard input by default.")]
+
+
+def columns() -> int:
+    """The width of the terminal within reason, or 120 where the output is a file or a pipe."""
+    return max(60, min(120, shutil.get_terminal_size((120, 24)).columns))
+
+
+def hanging(label: str, text: str) -> str:
+    """A label with a text next to it, wrapped to the terminal and indented to where the text begins."""
+    return textwrap.fill(label + text, columns(), subsequent_indent=" " * len(label), break_on_hyphens=False)
 
 
 def one_line(text: str) -> str:

@@ -9,7 +9,7 @@ from weft.commands.options import BeamWidth, Device, LengthPenalty, Model
 if TYPE_CHECKING:
     import socket
 
-NEEDED = ("fastapi", "uvicorn", "multipart")
+NEEDED = ("fastapi", "uvicorn", "multipart", "prometheus_client")
 
 
 def serve(

@@ -1,8 +1,10 @@
-"""weft show [plans | parts [NAME] | MODEL or PLAN [--set key=value ...]]"""
+"""weft show [plans | parts [NAME] | MODEL or PLAN [--set key=value ...] [--yaml]]"""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from weft.commands.options import columns, hanging
 
 if TYPE_CHECKING:
     from weft.folder import Folder
@@ -11,13 +13,14 @@ LISTS = ("plans", "parts")
 
 
 def show(
-    what: Annotated[str | None, typer.Argument(help="plans, parts, a plan or a model.")] = None,
-    name: Annotated[str | None, typer.Argument(help="With parts: one slot, or one part.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="key=value: what another plan would be, before it is trained.")
+    what: Annotated[
+        str | None, typer.Argument(help="plans, parts, a plan or a model; without it, all plans and parts.")
     ] = None,
+    name: Annotated[str | None, typer.Argument(help="With parts: a slot or a part.")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="Change settings first: key=value …")] = None,
+    as_yaml: Annotated[bool, typer.Option("--yaml", help="Print only the plan, as a file for weft train.")] = False,
 ) -> None:
-    """List plans and parts, or print one plan with its parameters and the cost of a step, or a model with its card.
+    """List plans and parts, or explain one plan or model: its settings, parameters and the cost of a step.
 
     weft show plans
 
@@ -26,19 +29,23 @@ def show(
     weft show transformer-base
 
     weft show transformer-tiny --set mixer=lstm
+
+    weft show transformer-tiny --yaml > my.yaml
     """
     from weft.errors import WeftError
 
     if name is not None and what != "parts":
-        raise WeftError(f"only parts are shown by name, as in weft show parts {name}; one thing at a time otherwise.")
+        raise WeftError(f"unexpected argument {name!r}: show takes one plan or model, or parts NAME.")
     if settings and what in (None, *LISTS):
-        raise WeftError("--set changes one plan, as in weft show transformer-tiny --set mixer=lstm.")
+        raise WeftError("--set needs a plan, as in weft show transformer-tiny --set mixer=lstm.")
+    if as_yaml and what in (None, *LISTS):
+        raise WeftError("--yaml needs a plan, as in weft show transformer-tiny --yaml.")
     if what in (None, "plans"):
         _plans()
     if what in (None, "parts"):
         _parts(name)
     if what not in (None, *LISTS):
-        _one(str(what), settings or [])
+        _one(str(what), settings or [], as_yaml)
 
 
 def _plans() -> None:
@@ -49,7 +56,8 @@ def _plans() -> None:
     print("plans (weft train PLAN …)")
     for name in names():
         found = plan(name)
-        print(f"  {name:22} {_millions(sum(p.numel() for p in outline(found).parameters())):>7}  {found.about}")
+        size = _millions(sum(p.numel() for p in outline(found).parameters()))
+        print(hanging(f"  {name:22} {size:>7}  ", found.about))
     print("\nmodels (weft translate MODEL …)")
     for name in shipped():
         print(f"  {name:22} {_direction(Folder.find(name))}")
@@ -71,17 +79,22 @@ def _parts(wanted: str | None) -> None:
         for name in names:
             defaults = {key: option.default for key, option in catalogue.options(name).items()}
             options = ", ".join(key if value is None else f"{key}={value}" for key, value in defaults.items())
-            print(f"  {name:17} {catalogue.about(name)}" + (f"   [{options}]" if options else ""))
+            print(hanging(f"  {name:19} ", catalogue.about(name)))
+            if options:
+                print(hanging(f"{'':22}", f"[{options}]"))
 
 
-def _one(name: str, settings: list[str]) -> None:
+def _one(name: str, settings: list[str], as_yaml: bool) -> None:
     from weft.folder import Folder, find_plan, is_plan
-    from weft.plans.notation import write_yaml
-    from weft.plans.resolved import whole
+    from weft.plans.explain import explained
     from weft.plans.size import outline, parameters_by_part, step_cost
 
     found = find_plan(name, also=LISTS).with_settings(settings)
-    print(write_yaml(whole(found).to_dict()))
+    if as_yaml:
+        print("# A plan for `weft train`. `weft show parts` lists what can take the place of each part.")
+    print(explained(found, columns()), end="" if as_yaml else "\n")
+    if as_yaml:
+        return
     counts = parameters_by_part(outline(found))
     total = sum(counts.values())
     print(f"parameters: {total:,}")

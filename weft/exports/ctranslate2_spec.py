@@ -76,7 +76,9 @@ def specification(plan: Plan, model: Model, tokeniser: Subwords) -> Any:
     _fill_frontend(decoder, decoder.embeddings, target.frontend, rows)
     _fill_stack(encoder, source.stack)
     _fill_stack(decoder, target.stack)
-    decoder.projection.weight, decoder.projection.bias = model.head.words.weight, model.head.bias
+    projection = model.head.projection()
+    assert projection is not None, "EXPRESSIBLE lists heads that are a projection and a softmax"
+    decoder.projection.weight, decoder.projection.bias = projection
 
     pieces = [str(tokeniser.pieces.id_to_token(i)) for i in range(len(tokeniser))]
     spec.register_source_vocabulary(pieces)

@@ -39,7 +39,7 @@ class Measured:
     length: int
     width: int
     seconds: float
-    bytes: int  # the most that is held at one time, see `gauge.peak_bytes`
+    bytes: int  # peak, see `timing.peak_bytes`
 
 
 @dataclass(frozen=True)

@@ -1,45 +1,49 @@
-"""Two gauges for a turn of work: how long it takes, and how much memory it holds at most."""
+"""Measures one run of a workload: how long it takes, and how much memory it holds at its peak."""
 
+import json
+import os
 import time
 from collections.abc import Callable
+from itertools import accumulate
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from torch._C._autograd import _disable_profiler_legacy, _enable_profiler_legacy
-from torch._C._profiler import ProfilerConfig, ProfilerState, _ExperimentalConfig
+from torch.profiler import ProfilerActivity, profile
+
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # torch's profiler writes two lines to stderr each time it is used
 
 Workload = Callable[[], object]
-TURNS, ENOUGH = 20, 0.15  # so many, or as many as begin within so many seconds
+RUNS, ENOUGH = 20, 0.15  # at most this many runs, and none begins after this many seconds
 
-# On the wall, and of the processors for this process alone. Whoever computes on n threads takes 1 to n of the latter in
-# one second of the former, and less only where others had the processors: then it is nearer to the truth.
+# Wall clock, and CPU time of this process. On n threads a process uses 1 to n seconds of CPU time a second, and less
+# only where other processes had the cores: then CPU time is nearer to the truth.
 CLOCKS = [time.perf_counter, time.process_time]
 if time.get_clock_info("process_time").resolution > 1e-5:  # Windows counts in steps of 16 ms
     CLOCKS.pop()
 
 
-def seconds(turn: Workload) -> float:
-    """Of the fastest of a few turns: whatever else the machine does can only make one slower. The turn is warm."""
+def seconds(workload: Workload) -> float:
+    """The fastest of a few runs: other work on the machine can only slow a run down. The workload is warm."""
     times: list[float] = []
-    while len(times) < TURNS and sum(times) < ENOUGH:
+    while len(times) < RUNS and sum(times) < ENOUGH:
         began = [clock() for clock in CLOCKS]
-        turn()
+        workload()
         times.append(min(clock() - before for clock, before in zip(CLOCKS, began)))
     return min(times)
 
 
-def peak_bytes(turn: Workload) -> int:
-    """The most that tensors hold at one time during a turn, beyond what they hold before it.
+def peak_bytes(workload: Workload) -> int:
+    """The most memory that tensors hold at one time during a run, beyond what they held before it.
 
-    torch's allocator tells the profiler of each block that it gives and takes back; this is the highest sum of them. It
-    is exact, and the same on every machine, which the size of a process is not: that one is made of what an allocator
-    keeps for later, too. torch's older profiler tells the same as the newer one, many times faster.
+    torch's allocator reports each block that it allocates or frees to the profiler; the peak is the highest running
+    sum. It is exact and the same on every machine, unlike the size of a process, which includes what an allocator keeps
+    for later. The trace has every block, while the profiler's events hold only the sum of each operation.
     """
-    _enable_profiler_legacy(ProfilerConfig(ProfilerState.CPU, False, True, False, False, False, _ExperimentalConfig()))
-    try:
-        turn()
-    finally:
-        threads = _disable_profiler_legacy()
-    held = most = 0
-    for event in (event for thread in threads for event in thread):
-        held += event.cpu_memory_usage()  # of an event that is no block: 0
-        most = max(most, held)
-    return most
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        workload()
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "trace.json")
+        profiler.export_chrome_trace(str(file))
+        events = json.loads(file.read_text(encoding="utf-8"))["traceEvents"]
+    blocks = sorted((event for event in events if event["name"] == "[memory]"), key=lambda event: event["ts"])
+    return max(accumulate((int(block["args"]["Bytes"]) for block in blocks), initial=0))

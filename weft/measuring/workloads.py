@@ -121,7 +121,8 @@ class Decoding:
         columns, which may be remembered under other names too."""
         kinds = (self.state.hypotheses, self.state.newest, self.state.sentences)
         needed = [tensor for kind in kinds for tensor in kind.values()]
-        if any(isinstance(part, ContextAttention | ByteNetDecoder) for part in self.model.sides["decoder"].stack.modules()):
+        parts = self.model.sides["decoder"].stack.modules()
+        if any(isinstance(part, ContextAttention | ByteNetDecoder) for part in parts):
             assert self.memory is not None
             needed += [each for each in (self.memory.output, self.memory.embedded) if each is not None]
         return sum({tensor.data_ptr(): tensor.nbytes for tensor in needed}.values())

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from weft.parts.call import Call, Memory
+from weft.parts.call import Call, Memory, Penalties
 from weft.parts.frontend import Frontend
-from weft.parts.heads import LinearHead as Head
-from weft.parts.heads import Loss
+from weft.parts.heads import Head, Loss
 
 IGNORED = -100  # the target of a position that predicts nothing
 Inputs = Mapping[str, Tensor]
@@ -76,11 +75,13 @@ class Model(nn.Module, ABC):
 
     def forward(self, batch: Batch) -> Loss:
         """Sums over all targets of a batch. `loss.objective / loss.count` is their mean, to call `backward` on."""
-        return self.head.loss(*self.read(batch))
+        penalties = Penalties()
+        return penalties.added_to(self.head.loss(*self.read(batch, penalties)))
 
-    def read(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def read(self, batch: Batch, penalties: Penalties | None = None) -> tuple[Tensor, Tensor]:
         """For each of the n targets, the hidden state (n, D) that it is predicted from, and the target (n)."""
-        hidden, real = self.hidden(batch.inputs, Call()), batch.targets != IGNORED
+        call = Call(penalties=penalties, extras=batch.inputs)
+        hidden, real = self.hidden(batch.inputs, call), batch.targets != IGNORED
         return hidden[real], batch.targets[real]
 
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from weft.models.base import Batch, Generative, Inputs, Side
 from weft.parts.call import Call, Memory
 from weft.parts.frontend import Frontend
-from weft.parts.heads import LinearHead as Head
+from weft.parts.heads import Head
 
 
 class EncoderDecoder(Generative):

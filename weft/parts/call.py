@@ -1,25 +1,27 @@
 """What a forward pass may know, and what a run of the decoder remembers.
 
 `Call` is the one object handed through stacks, layers and parts; `Memory` is what an encoder returns; `State` is what a
-decoder keeps between steps; `Watch` is whoever looks inside while it happens.
+decoder keeps between steps; `Watch` looks inside a forward pass; `Penalties` collects what parts add to the objective.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
+from weft.parts.heads import Loss
+
 
 @dataclass(frozen=True)
 class Memory:
-    """What the encoder made of a batch of sources."""
+    """The encoder's output for a batch of sources."""
 
     output: Tensor  # (B, S, D)
     keep: Tensor  # (B, S) True where there is a token
-    embedded: Tensor | None = None  # (B, S, D): the source embeddings, where a decoder wants them beside the output
-    final: Tensor | None = None  # (B, N, state): where each recurrent layer ended, where a decoder goes on from there
+    embedded: Tensor | None = None  # (B, S, D): the source embeddings, for decoders that use them as well
+    final: Tensor | None = None  # (B, N, state): the final state of each recurrent layer, for decoders that start there
 
     def select(self, sentences: Tensor) -> "Memory":
         some = {name: value[sentences] for name, value in vars(self).items() if value is not None}
@@ -27,18 +29,20 @@ class Memory:
 
 
 class Watch(Protocol):
-    """Someone looking inside. With no watcher nobody pays for what is seen."""
+    """An observer of a forward pass. Without one, nothing is computed for it."""
 
     def see(self, place: str, name: str, value: Tensor) -> None:
         """Receive a value, such as attention weights (B, H, T, S)."""
 
     def change(self, place: str, name: str, value: Tensor) -> Tensor:
-        """Return the value to go on with; the same tensor to leave it as it is."""
+        """Return the value to continue with; the same tensor leaves it unchanged."""
 
 
 class Steps:
-    """A watcher for whoever goes through a sequence step by step: what is seen in steps is shown as a whole. Keys and
-    values are the same at every step."""
+    """A watcher for decoders that run step by step, in training too: it joins the steps and shows them at once.
+
+    Keys and values are the same at every step.
+    """
 
     def __init__(self, watch: Watch):
         self.watch = watch
@@ -59,17 +63,17 @@ class Steps:
 class State:
     """What one run of the decoder remembers, keyed by place.
 
-    Three kinds of entry. `append`ed ones belong to a hypothesis: they grow by a step at a time and `select` moves them
-    when hypotheses are reordered. So do those that `replace` puts in the place of the last one. `once` entries belong
-    to a sentence: they are made on first use, shared by all hypotheses of the sentence and never copied for them.
-    Nothing is learned through what is appended: it is written in place.
+    There are three kinds of entry. `append`ed ones belong to a hypothesis: they grow with each step, and `select` moves
+    them when hypotheses are reordered. Those that `replace` sets also belong to a hypothesis, and only the newest is
+    kept. `once` entries belong to a sentence: they are made on first use, shared by all hypotheses of the sentence and
+    never copied for them. Appended tensors are written in place, so no gradient flows through them.
     """
 
     def __init__(self) -> None:
         self.hypotheses: dict[str, Tensor] = {}  # (R, steps so far, …)
         self.newest: dict[str, Tensor] = {}  # (R, …)
         self.sentences: dict[str, Tensor] = {}
-        self._rooms: dict[str, Tensor] = {}  # (steps, R, …), with room for steps to come: a new one is written in place
+        self._rooms: dict[str, Tensor] = {}  # (steps, R, …), with room for more steps, written in place
 
     def append(self, name: str, new: Tensor) -> Tensor:
         """Everything remembered under this name, the newest last: (R, T, …) → (R, steps so far, …)."""
@@ -86,10 +90,11 @@ class State:
         return self.hypotheses[name]
 
     def replace(self, name: str, value: Tensor) -> None:
-        """Remember this and forget what was remembered under this name: (R, …)."""
+        """Remember this instead of what was remembered under this name: (R, …)."""
         self.newest[name] = value
 
     def once(self, name: str, make: Callable[[], Tensor]) -> Tensor:
+        """What is remembered under this name for each sentence, made if it is not there yet."""
         if name not in self.sentences:
             self.sentences[name] = make()
         return self.sentences[name]
@@ -114,6 +119,23 @@ class State:
             self.sentences[name] = value.index_select(0, sentences)
 
 
+class Penalties:
+    """A collector of penalties, such as the balance of experts, that parts add to the objective while training."""
+
+    def __init__(self) -> None:
+        self.values: list[Tensor] = []
+
+    def add(self, value: Tensor) -> None:
+        """Add a penalty for each token: a scalar."""
+        self.values.append(value)
+
+    def added_to(self, loss: Loss) -> Loss:
+        """The loss with all penalties in its objective, a sum over tokens; its negative log-likelihood is unchanged."""
+        if not self.values:
+            return loss
+        return replace(loss, objective=loss.objective + loss.count * torch.stack(self.values).sum())
+
+
 @dataclass(frozen=True)
 class Call:
     """What a forward pass may know. A test holds this list of fields: it stays this small."""
@@ -123,6 +145,8 @@ class Call:
     memory: Memory | None = None
     state: State | None = None
     watch: Watch | None = None
+    penalties: Penalties | None = None
+    extras: Mapping[str, Tensor] = field(default_factory=dict)  # what else a batch has, by name: trees, images
     place: str = ""  # where we are, as a path: "decoder.3.cross"
 
     def at(self, name: str) -> "Call":
@@ -130,5 +154,10 @@ class Call:
         return replace(self, place=f"{self.place}.{name}" if self.place else name)
 
     def within(self) -> "Call":
-        """The same call without the encoder's memory: for whoever looks at its own sequence only."""
+        """The same call without the encoder's memory, for sub-layers that look at their own sequence only."""
         return self if self.memory is None else replace(self, memory=None)
+
+    def penalise(self, value: Tensor) -> None:
+        """Add a penalty for each token to the objective. A part with a penalty calls this whenever it is training."""
+        assert self.penalties is not None, f"{self.place} has a penalty, but the call has no collector for it"
+        self.penalties.add(value)

@@ -1,12 +1,14 @@
-"""Where a model ends: hidden states to words. A head answers three questions: `loss`, `log_probs` and `best`.
+"""Heads turn hidden states into distributions over a vocabulary. A head answers three questions: `loss`, `log_probs`
+and `best`.
 
 Label smoothing (Szegedy et al. 2015, arXiv:1512.00567): the target is (1 - ε) · one-hot + ε / V, so the objective is
 
     (1 - ε) · (-log p[y]) + ε · mean over v of (-log p[v])
 
-The negative log-likelihood without smoothing is returned beside it: perplexity is made of that.
+The negative log-likelihood without smoothing is returned with it: perplexity is computed from that.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,12 +23,41 @@ FAR = 80.0  # nats: probabilities below e^-80 lose digits in float32, below e^-1
 class Loss:
     """Sums over the tokens of a batch, not means: accumulation and many processes normalise by the global count."""
 
-    objective: Tensor  # () what training makes smaller: with label smoothing
-    nll: Tensor  # () negative log-likelihood in nats, without it: e to the mean of it is the perplexity
+    objective: Tensor  # () what training minimises, with label smoothing
+    nll: Tensor  # () negative log-likelihood in nats, without smoothing: e to its mean is the perplexity
     count: int  # tokens
 
 
-class LinearHead(nn.Module):
+class Head(nn.Module, ABC):
+    """A head makes a distribution over its vocabulary from a hidden state."""
+
+    @property
+    @abstractmethod
+    def vocabulary(self) -> int:
+        """How many outcomes the distribution has."""
+
+    @abstractmethod
+    def loss(self, hidden: Tensor, targets: Tensor) -> Loss:
+        """What training minimises: hidden (n, D) and targets (n) of n tokens → sums over them."""
+
+    @abstractmethod
+    def log_probs(self, hidden: Tensor) -> Tensor:
+        """Log-probabilities of all outcomes: (…, D) → (…, V)."""
+
+    def best(self, hidden: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        """The k most probable outcomes of each row: (R, D) → log-probabilities and ids, (R, k) each."""
+        return largest(self.log_probs(hidden), k)
+
+    def tied_to(self, embedding: nn.Module) -> bool:
+        """Whether the head shares parameters with this embedding."""
+        return not set(self.parameters()).isdisjoint(embedding.parameters())
+
+    def projection(self) -> tuple[Tensor, Tensor] | None:
+        """W (V, D) and b (V) if the distribution is softmax(h Wᵀ + b), else None: for exports."""
+        return None
+
+
+class SoftmaxHead(Head):
     """softmax(h Wᵀ + b) over the vocabulary. Tied when W is the target embedding (Press & Wolf, arXiv:1608.05859)."""
 
     def __init__(self, words: nn.Embedding, smoothing: float = 0.0, chunk: int = 128):
@@ -41,7 +72,6 @@ class LinearHead(nn.Module):
         return self.words.num_embeddings
 
     def loss(self, hidden: Tensor, targets: Tensor) -> Loss:
-        """hidden (n, D) and targets (n) of n real tokens."""
         inputs = [hidden, self.words.weight, self.bias]
         if not torch.is_grad_enabled():  # inside, torch would ask for gradients all the same
             inputs = [tensor.detach() for tensor in inputs]
@@ -54,14 +84,15 @@ class LinearHead(nn.Module):
     def log_probs(self, hidden: Tensor) -> Tensor:
         return self.logits(hidden).log_softmax(-1)  # (…, V)
 
-    def best(self, hidden: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """The k best words of each row and their log-probabilities: (R, D) → (R, k) each."""
-        return largest(self.log_probs(hidden), k)
+    def projection(self) -> tuple[Tensor, Tensor]:
+        return self.words.weight, self.bias
 
 
 def largest(scores: Tensor, k: int, block: int = 64) -> tuple[Tensor, Tensor]:
-    """`scores.topk(k)` of a long row in less than half the time: the k largest lie in the k blocks whose largest is
-    largest. (R, V) → values and indices, (R, k) each."""
+    """`scores.topk(k)` of a long row in less than half the time: (R, V) → values and indices, (R, k) each.
+
+    The k largest lie in the k blocks with the largest maxima.
+    """
     whole = scores.size(1) // block * block
     if whole < 4 * k * block:
         return scores.topk(k, -1)
@@ -78,9 +109,9 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     """Smoothed cross-entropy of a linear layer, a few rows of logits at a time.
 
     With p = softmax(h Wᵀ + b) and the smoothed target q = (1 - ε) · one-hot + ε / V, the gradient with respect to the
-    logits is p - q. The part of p is used up in the forward pass, while a chunk is still in the cache: logits are
-    computed once and never stored, and one small buffer serves all chunks. The part of q needs no logits at all: it is
-    a lookup and a mean. More than twice as fast as `F.cross_entropy` on a 10,000 word vocabulary.
+    logits is p - q. The term of p is consumed in the forward pass, while a chunk is still in the cache: logits are
+    computed once and never stored, and one small buffer serves all chunks. The term of q needs no logits: it is a
+    lookup and a mean. More than twice as fast as `F.cross_entropy` on a 10,000 word vocabulary.
     """
 
     @staticmethod
@@ -101,7 +132,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             chosen = scores.gather(1, target)[:, 0]
             p = torch.softmax(scores, 1, out=scores)
             surprise = -p.gather(1, target)[:, 0].log()
-            lost = surprise > FAR  # its probability is no full float any more, its logarithm still is
+            lost = surprise > FAR  # the probability has lost digits, its logarithm has not
             if lost.any():
                 surprise[lost] = -F.linear(h[lost], weight, bias).log_softmax(1).gather(1, target[lost])[:, 0]
             nll += surprise.sum()

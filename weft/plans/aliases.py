@@ -39,11 +39,14 @@ PARTS = {
 def setting(key: str) -> str:
     """The current name of a setting.
 
-    >>> setting("lr"), setting("encoder.num_layers"), setting("ends.head.smoothing")
-    ('rate', 'encoder.layers', 'head.smoothing')
+    >>> setting("lr"), setting("encoder.num_layers"), setting("ends.head.smoothing"), setting("schedule.warmup")
+    ('rate', 'encoder.layers', 'head.smoothing', 'schedule.warmup')
     """
     *section, name = key.replace("-", "_").removeprefix(FORMER_SECTION).split(".")
-    return ".".join([*section, SETTINGS.get(name, name) if len(section) < 2 else name])
+    if len(section) > 1:
+        return ".".join([*section, name])
+    *slot, current = SETTINGS.get(name, name).split(".")
+    return ".".join([*section, *(slot if slot != section else ()), current])
 
 
 def part(slot: str, name: str) -> str:

@@ -17,6 +17,8 @@ _SIMPLE: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), str: (
 
 
 class Catalogue(Generic[Made]):
+    """The parts that may stand in a slot, by name."""
+
     def __init__(
         self,
         slot: str,
@@ -38,19 +40,23 @@ class Catalogue(Generic[Made]):
         return lines[0].rstrip(".") if lines else ""
 
     def options(self, name: str) -> dict[str, inspect.Parameter]:
-        """What a plan may set."""
+        """The options that a plan may set."""
         parameters = list(inspect.signature(self.makers[name]).parameters.values())[len(self.given) :]
         return {p.name: p for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
 
     def value(self, part: Part, option: str) -> Any:
-        """What a part has for an option: as the plan says, else the maker's default; None where there is no such."""
+        """The value of an option: the plan's, else the maker's default; None if the part has no such option."""
         if option in part.options or part.name not in self.makers:
             return part.options.get(option)
         known = self.options(part.name)
         return known[option].default if option in known else None
 
-    def problems(self, part: Part, where: str) -> list[str]:
-        """Everything that is wrong with a choice, in words."""
+    def problems(self, choice: Any, where: str) -> list[str]:
+        """Everything that is wrong with a choice (a part, or what YAML has for one), in words."""
+        try:
+            part = Part.read(choice, where)
+        except WeftError as error:
+            return [str(error)]
         if part.name not in self.makers:
             return [f"{where}: {unknown(self.slot, part.name, self.makers, 'weft show parts')}"]
         found = []
@@ -59,26 +65,28 @@ class Catalogue(Generic[Made]):
             if key not in options:
                 allowed = unknown(f"option of {self.slot} {part.name!r} named", key, options)
                 found.append(f"{where}: {allowed if options else f'{self.slot} {part.name!r} has no options.'}")
-            elif (wanted := _plain_type(options[key])) and not _fits(value, wanted, options[key]):
-                found.append(f"{where}.{key}: {wanted.__name__} is wanted, not {value!r}.")
             elif key in self.inner:
-                found += self.inner[key].problems(Part.read(value, where), f"{where}.{key}")
+                found += self.inner[key].problems(value, f"{where}.{key}")
+            elif (expected := _plain_type(options[key])) and not _fits(value, expected, options[key]):
+                found.append(f"{where}.{key}: expected {expected.__name__}, got {value!r}.")
         return found
 
-    def build(self, part: Part, *given: Any) -> Made:
+    def build(self, choice: Any, *given: Any) -> Made:
+        """The part that a choice (a part, or what YAML has for one) names, made from what it is given."""
         assert len(given) == len(self.given), f"{self.slot} is given {self.given}"
-        if wrong := self.problems(part, self.slot):
+        if wrong := self.problems(choice, self.slot):
             raise WeftError("\n".join(wrong))
+        part = Part.read(choice, self.slot)
         return self.makers[part.name](*given, **part.options)
 
 
 def _plain_type(option: inspect.Parameter) -> type | None:
-    """int, float or str, where the annotation is one of them or one of them and None."""
+    """int, float or str if the annotation is one of them, or one of them and None."""
     kinds = [kind for kind in _SIMPLE if option.annotation in (kind, kind | None)]
     return kinds[0] if kinds else None
 
 
-def _fits(value: Any, wanted: type, option: inspect.Parameter) -> bool:
+def _fits(value: Any, expected: type, option: inspect.Parameter) -> bool:
     if value is None:
         return option.default is None
-    return isinstance(value, _SIMPLE[wanted]) and not isinstance(value, bool)
+    return isinstance(value, _SIMPLE[expected]) and not isinstance(value, bool)

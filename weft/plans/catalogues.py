@@ -11,7 +11,7 @@ from weft.parts.context_attention import Additive, ContextAttention, Dot, Genera
 from weft.parts.convolution import Bottleneck, Convolution, GatedConvolution
 from weft.parts.feed_forward import FeedForward
 from weft.parts.frontend import ScaledEmbedding
-from weft.parts.heads import LinearHead
+from weft.parts.heads import Head, SoftmaxHead
 from weft.parts.layers import Add, NoResidual, PostNorm, PreNorm, ScaledAdd, Wiring
 from weft.parts.mixer import Mixer
 from weft.parts.norms import layer_norm, no_norm, rms_norm
@@ -20,7 +20,6 @@ from weft.parts.recurrent import GRU, LSTM, Backward, Both, Cell, Forward
 from weft.parts.schedules import Schedule
 from weft.plans import stacks
 from weft.plans.catalogue import Catalogue
-from weft.plans.part import Part
 
 ACTIVATIONS: Catalogue[nn.Module] = Catalogue(
     "activation",
@@ -41,11 +40,11 @@ ACTIVATIONS: Catalogue[nn.Module] = Catalogue(
 
 def mlp(width: int, *, hidden: int | None = None, activation: str = "relu", dropout: float = 0.0) -> FeedForward:
     """max(0, x W₁ + b₁) W₂ + b₂, four times as wide inside unless told (arXiv:1706.03762)"""
-    return FeedForward(width, hidden or 4 * width, [ACTIVATIONS.build(Part(activation))], dropout)
+    return FeedForward(width, hidden or 4 * width, [ACTIVATIONS.build(activation)], dropout)
 
 
 def _gated(gate: str, width: int, *, hidden: int | None = None, dropout: float = 0.0) -> FeedForward:
-    factors = [ACTIVATIONS.build(Part(name)) for name in (gate, "identity")]
+    factors = [ACTIVATIONS.build(name) for name in (gate, "identity")]
     return FeedForward(width, hidden or 8 * width // 3, factors, dropout)
 
 
@@ -169,14 +168,14 @@ def no_position(width: int) -> NoPosition:
     return NoPosition()
 
 
-def tied(target: nn.Embedding, width: int, *, smoothing: float = 0.0) -> LinearHead:
+def tied(target: nn.Embedding, width: int, *, smoothing: float = 0.0) -> Head:
     """softmax(h Eᵀ + b) with the target embedding E (arXiv:1608.05859)"""
-    return LinearHead(target, smoothing)
+    return SoftmaxHead(target, smoothing)
 
 
-def linear(target: nn.Embedding, width: int, *, smoothing: float = 0.0) -> LinearHead:
+def linear(target: nn.Embedding, width: int, *, smoothing: float = 0.0) -> Head:
     """softmax(h Wᵀ + b) with a matrix of its own"""
-    return LinearHead(nn.Embedding(target.num_embeddings, width), smoothing)
+    return SoftmaxHead(nn.Embedding(target.num_embeddings, width), smoothing)
 
 
 FEED_FORWARDS: Catalogue[nn.Module | None] = Catalogue(
@@ -244,7 +243,7 @@ POSITIONS: Catalogue[Position] = Catalogue(
     ("width",),
     {"sinusoid": Sinusoid, "concatenated": concatenated, "learned": learned, "none": no_position},
 )
-HEADS: Catalogue[LinearHead] = Catalogue("head", ("target", "width"), {"tied": tied, "linear": linear})
+HEADS: Catalogue[Head] = Catalogue("head", ("target", "width"), {"tied": tied, "linear": linear})
 INITS: Catalogue[None] = Catalogue(
     "init", ("model",), {"xavier": inits.xavier, "gated": inits.gated, "depth-scaled": inits.depth_scaled}
 )

@@ -54,5 +54,5 @@ def read_yaml(text: str) -> Any:
         raise yaml.YAMLError(str(error)) from None
 
 
-def write_yaml(data: Any) -> str:
-    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+def write_yaml(data: Any, width: int = 80) -> str:
+    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=width)

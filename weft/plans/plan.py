@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import yaml
 
@@ -21,6 +21,7 @@ from weft.plans import aliases
 from weft.plans.notation import LARGEST, read_yaml, write_yaml
 from weft.plans.part import Part
 
+Value = TypeVar("Value")
 Slot = Part | tuple[Part, ...]  # several parts are dealt out to the layers in turn
 
 # What users look for under a name that is too far from the one here to be guessed, and that is not the same thing.
@@ -34,61 +35,66 @@ RELATED = {
 }
 
 
+def setting(default: Value, about: str) -> Value:
+    """A field of a plan: its default, and the explanation that `weft show PLAN` prints next to it."""
+    return field(default=default, metadata={"about": about})
+
+
 @dataclass(frozen=True)
 class Encoder:
-    layers: int = 6
-    dropout: float = 0.1  # on each sub-layer's output and on the embedding sum
-    mixer: Slot = Part("attention")
-    feed_forward: Slot = Part("mlp")
-    norm: Slot = Part("layer")
-    join: Slot = Part("add")
-    wiring: Slot = Part("post")
-    stack: Part = Part("plain")
+    layers: int = setting(6, "number of layers")
+    dropout: float = setting(0.1, "dropout after the embeddings and each sub-layer")
+    mixer: Slot = setting(Part("attention"), "sub-layer that mixes the positions of a sequence")
+    feed_forward: Slot = setting(Part("mlp"), "sub-layer that works on each position by itself")
+    norm: Slot = setting(Part("layer"), "normalisation")
+    join: Slot = setting(Part("add"), "residual connection around a sub-layer f")
+    wiring: Slot = setting(Part("post"), "where the normalisation is placed")
+    stack: Part = setting(Part("plain"), "how the layers are connected")
 
 
 @dataclass(frozen=True)
 class Decoder(Encoder):
-    cross: Slot = Part("attention")  # the mixer that looks at the encoder
+    cross: Slot = setting(Part("attention"), "sub-layer that attends to the encoder's output")
 
 
 @dataclass(frozen=True)
 class Training:
-    steps: int = 100_000  # optimiser steps
-    batch_tokens: int = 25_000  # a batch has at most this many places, padding included, on its longer side
-    accumulate: int = 1  # batches in one optimiser step
-    rate: float = 7e-4  # Adam's learning rate at its peak
-    schedule: Part = Part("inverse-sqrt")
-    beta1: float = 0.9
-    beta2: float = 0.98
-    epsilon: float = 1e-9
-    weight_decay: float = 0.0
-    clip: float = 1.0  # largest norm of the gradient; 0: any
-    bpe_dropout: float = 0.0  # how often a merge is left out while training (arXiv:1910.13267)
-    longest: int = 200  # pairs with more tokens than this on a side are left out of training, and counted
-    validate_every: int = 1000  # steps; a checkpoint is written each time
-    patience: int = 0  # validations without a better one before training stops; 0: never
-    best_by: str = "auto"  # the score that chooses checkpoints, such as loss; auto: the task's own
-    average: str = "last"  # which checkpoints make the model in the end: last or best
-    average_of: int = 5  # and how many
-    seed: int = 1
-    batching: Part = Part("by-length")
+    steps: int = setting(100_000, "optimiser steps")
+    batch_tokens: int = setting(25_000, "most tokens per batch and side, padding included")
+    accumulate: int = setting(1, "batches per optimiser step")
+    rate: float = setting(7e-4, "peak learning rate of Adam")
+    schedule: Part = setting(Part("inverse-sqrt"), "learning rate over time")
+    beta1: float = setting(0.9, "Adam: decay of the mean of the gradients")
+    beta2: float = setting(0.98, "Adam: decay of the mean of their squares")
+    epsilon: float = setting(1e-9, "Adam: added to the denominator")
+    weight_decay: float = setting(0.0, "AdamW: decoupled weight decay")
+    clip: float = setting(1.0, "largest norm of the gradient; 0: no clipping")
+    bpe_dropout: float = setting(0.0, "probability of skipping a BPE merge (arXiv:1910.13267)")
+    longest: int = setting(200, "skip training pairs longer than this, in tokens")
+    validate_every: int = setting(1000, "steps between validations; each writes a checkpoint")
+    patience: int = setting(0, "validations without improvement until it stops; 0: never")
+    best_by: str = setting("auto", "score that chooses checkpoints, such as loss; auto: the task's own")
+    average: str = setting("last", "checkpoints averaged at the end: last or best")
+    average_of: int = setting(5, "how many checkpoints are averaged")
+    seed: int = setting(1, "random seed")
+    batching: Part = setting(Part("by-length"), "which examples make a batch")
 
 
 @dataclass(frozen=True)
 class Plan:
-    name: str = "unnamed"
-    about: str = ""
-    task: Part = Part("translation")  # what the model learns to do
-    width: int = 512
-    vocabulary: int = 37_000  # subwords, of both languages together
-    embedding: Part = Part("scaled")
-    position: Part = Part("sinusoid")
-    head: Part = Part("tied", {"smoothing": 0.1})
-    sharing: str = "joint"  # source and target embeddings are one matrix (joint) or two (separate)
-    encoder: Encoder = field(default_factory=Encoder)
-    decoder: Decoder = field(default_factory=Decoder)
-    init: Part = Part("xavier")
-    training: Training = field(default_factory=Training)
+    name: str = setting("unnamed", "name of the plan")
+    about: str = setting("", "the plan in one line")
+    task: Part = setting(Part("translation"), "what the model learns to do")
+    width: int = setting(512, "features per position: D, d_model")
+    vocabulary: int = setting(37_000, "subwords, of both languages together")
+    embedding: Part = setting(Part("scaled"), "token embedding")
+    position: Part = setting(Part("sinusoid"), "how the order of the tokens is encoded")
+    head: Part = setting(Part("tied", {"smoothing": 0.1}), "output layer, from features to token probabilities")
+    sharing: str = setting("joint", "source and target embeddings: joint or separate")
+    encoder: Encoder = setting(Encoder(), "reads the source")
+    decoder: Decoder = setting(Decoder(), "writes the target, token by token")
+    init: Part = setting(Part("xavier"), "initial weights")
+    training: Training = setting(Training(), "optimiser, batches, validation and checkpoints")
 
     def with_settings(self, settings: Mapping[str, Any] | Iterable[str]) -> "Plan":
         """A plan with some settings replaced: {"encoder.layers": 4} or ["encoder.layers=4"].

@@ -26,4 +26,6 @@ def _whole(part: Part, catalogue: Catalogue[Any], given: dict[str, Any]) -> Part
             made = catalogue.build(part, *(given[name] for name in catalogue.given))
         for name in [name for name, value in options.items() if value is None]:
             options[name] = next(getattr(module, name) for module in made.modules() if hasattr(module, name))
+    for name in options.keys() & catalogue.inner.keys():
+        options[name] = _whole(Part.read(options[name], name), catalogue.inner[name], given).to_dict()
     return Part(part.name, options)

@@ -63,7 +63,7 @@ AT_MOST = {
     "seed": 2**62,
 }
 RATES = ("dropout", "bpe_dropout", "smoothing", "beta1", "beta2", "floor")
-POSITIVE = ("rate", "epsilon")
+BOUNDED_ELSEWHERE = ("vocabulary", "features")  # by rules of their own; every other number is positive
 WORDS = {
     "average": ("last", "best"),
     "sharing": ("joint", "separate"),
@@ -99,7 +99,7 @@ def _wrong_choices(plan: Plan) -> Iterator[str]:
     for where, catalogue, part in every_part(plan):
         yield from catalogue.problems(part, where)
     for where, value in _values(plan):
-        yield from _out_of_bounds(where, value)
+        yield from out_of_bounds(where, value)
     if plan.vocabulary < 260:
         yield f"vocabulary: at least 260 (256 bytes and 4 signs), not {plan.vocabulary}."
 
@@ -162,10 +162,11 @@ def _values(plan: Plan) -> Iterator[tuple[str, Any]]:
     for name in ("encoder", "decoder", "training"):
         yield from ((f"{name}.{key}", value) for key, value in vars(getattr(plan, name)).items())
     for where, _, part in every_part(plan):
-        yield from ((f"{where}.{key}", value) for key, value in part.options.items())
+        yield from ((f"{where}.{key}", value) for key, value in part.leaves())
 
 
-def _out_of_bounds(where: str, value: Any) -> Iterator[str]:
+def out_of_bounds(where: str, value: Any) -> Iterator[str]:
+    """What is wrong with the value of a setting, by the last word of its path."""
     name = where.rpartition(".")[2]
     if name in WORDS and value not in WORDS[name]:
         yield f"{where}: {' or '.join(WORDS[name])} is wanted, not {value!r}."
@@ -179,7 +180,7 @@ def _out_of_bounds(where: str, value: Any) -> Iterator[str]:
         yield f"{where}: a finite number is wanted, not {value}."
     if name in RATES and not 0 <= value < 1:
         yield f"{where}: a rate lies in 0 ≤ p < 1, not {value}."
-    if name in POSITIVE and not value > 0:
+    if name not in (*AT_LEAST, *RATES, *BOUNDED_ELSEWHERE) and not value > 0:
         yield f"{where}: more than 0 is wanted, not {value}."
 
 

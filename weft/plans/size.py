@@ -79,6 +79,6 @@ def pair_operations(plan: Plan, length: int) -> int:
     model = outline(plan)
     with torch.device("meta"), FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
         batch = model.example(length)
-        logits = model.head.logits(model.hidden(batch.inputs, Call()))  # (1, T, V)
-        F.cross_entropy(logits[0], batch.targets[0]).backward()  # type: ignore[no-untyped-call]
+        log_probs = model.head.log_probs(model.hidden(batch.inputs, Call()))  # (1, T, V)
+        F.nll_loss(log_probs[0], batch.targets[0]).backward()  # type: ignore[no-untyped-call]
     return int(counter.get_total_flops())

@@ -5,10 +5,12 @@ as numbers, or all heads as small pictures of a byte a cell. What was seen of th
 that another layer or head of the same sentence costs nothing.
 """
 
+import asyncio
+import re
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache, partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import torch
 from fastapi import APIRouter, Depends, Request
@@ -16,10 +18,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
 from weft.data.sentences import split_sentences
+from weft.errors import WeftError
 from weft.serving.service import Served
 from weft.viewing.anatomy import masks
-from weft.viewing.attention_heads import Head, formula
-from weft.viewing.attention_maps import Attention
+from weft.viewing.attention_heads import DEFAULT_KIND, KINDS, Head, formula
+from weft.viewing.attention_maps import AttentionMaps
 from weft.viewing.search import SearchTree
 
 REMEMBERED = 8  # sentences; a long one in a large model is some 20 MB
@@ -27,7 +30,7 @@ DIGITS = 4  # of a weight
 NEIGHBOUR = "Thank you."  # a short sentence beside the one that is looked at, so that there is padding to be seen
 
 router = APIRouter(prefix="/api", tags=["inside"])
-Kind = Literal["encoder", "decoder", "cross"]
+Kind = Annotated[str, Field(json_schema_extra={"enum": [*KINDS]})]
 
 
 class Sentence(BaseModel):
@@ -41,7 +44,7 @@ class Sentence(BaseModel):
 
 
 class Overview(Sentence):
-    kind: Kind = "cross"
+    kind: Kind = DEFAULT_KIND
 
 
 class Layer(Overview):
@@ -72,7 +75,7 @@ class Text(BaseModel):
 Target = str | tuple[int, ...] | None  # a translation to look at, or its ids; None: the model's own
 
 
-Look = Callable[..., Awaitable[Attention]]  # (text, target=None, off=()) → what is seen
+Look = Callable[..., Awaitable[AttentionMaps]]  # (text, target=None, off=()) → what is seen
 
 
 def _look(request: Request, service: Served) -> Look:
@@ -80,7 +83,7 @@ def _look(request: Request, service: Served) -> Look:
     if not hasattr(state, "attention"):
         state.attention = lru_cache(REMEMBERED)(service.translator.attention)
 
-    async def look(text: str, target: Target = None, off: Sequence[Head] = ()) -> Attention:
+    async def look(text: str, target: Target = None, off: Sequence[Head] = ()) -> AttentionMaps:
         """In the thread that computes."""
         service.check_size([text, target if isinstance(target, str) else ""])
         return await service.queue.run(lambda: state.attention(text, target, tuple(off)))
@@ -105,7 +108,7 @@ class Pair(BaseModel):
     score: float = Field(description="The mean of the log-probabilities.")
 
 
-def _pair(seen: Attention) -> dict[str, Any]:
+def _pair(seen: AttentionMaps) -> dict[str, Any]:
     return {
         "source": seen.source,
         "target": seen.target,
@@ -123,8 +126,8 @@ class Looks(Pair):
     keys: list[str]
 
 
-def _looks(seen: Attention, kind: Kind) -> dict[str, Any]:
-    queries, keys = seen.tokens(kind)
+def _looks(seen: AttentionMaps, kind: Kind) -> dict[str, Any]:
+    queries, keys = seen.axes[kind]
     return {**_pair(seen), "kind": kind, "queries": queries, "keys": keys}
 
 
@@ -263,6 +266,46 @@ async def look_at_masks(asked: Sentence, look: Looking, service: Served) -> Mask
         target=[tokeniser.readable(ids) for ids in targets],
         masks={kind: mask.int().tolist() for kind, mask in found.items()},
     )
+
+
+class AlignRequest(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"text": "The cat sleeps.", "target": "Die Katze schläft."}]}
+    )
+
+    text: str
+    target: str = Field(description="A translation of the text.")
+
+
+class WordSpan(BaseModel):
+    """Where a word stands in its text, in Unicode characters."""
+
+    start: int
+    end: int
+
+
+class Alignment(BaseModel):
+    """How much each word of a translation was written from each word of its text. White space separates words."""
+
+    source: list[WordSpan]
+    target: list[WordSpan]
+    weights: list[list[float]] = Field(description="[target word][source word]")
+
+
+@router.post("/align")
+async def align(asked: AlignRequest, service: Served) -> Alignment:
+    """Align the words of a text and its translation by the attention head chosen for it."""
+    service.check_size([asked.text, asked.target])
+    translator = service.translator
+    source, target = await asyncio.to_thread(translator.tokeniser.encode_all, [asked.text, asked.target])
+    if (longest := max(len(source), len(target))) > translator.limit:
+        raise WeftError(f"a sentence of {longest} tokens, and this model allows {translator.limit}.")
+    weights = await service.queue.run(partial(translator.align, asked.text, target))
+    return Alignment(source=_words(asked.text), target=_words(asked.target), weights=_rounded(torch.tensor(weights)))
+
+
+def _words(text: str) -> list[WordSpan]:
+    return [WordSpan(start=match.start(), end=match.end()) for match in re.finditer(r"\S+", text)]
 
 
 class Piece(BaseModel):

@@ -6,9 +6,12 @@ import torch
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
+from weft.decoding import Beam
 from weft.plans.size import parameters_by_part
 from weft.serving.service import Served
+from weft.tasks.alignment import Aligner
 from weft.viewing.anatomy import Diagram, diagram, position_vectors
+from weft.viewing.attention_heads import described
 
 DIGITS = 3  # of what a position brings
 
@@ -20,6 +23,35 @@ class Part(BaseModel):
     count: int
 
 
+class View(BaseModel):
+    """A view of the page: static/NAME.js draws it."""
+
+    name: str
+    label: str
+
+
+# The views of a model that translates.
+VIEWS = {
+    "translate": "Translate",
+    "attention": "Attention",
+    "head": "One head",
+    "search": "Search",
+    "off": "Ablate heads",
+    "model": "Model",
+}
+
+
+class AttentionKind(BaseModel):
+    """A kind of attention, and which tokens are its queries and keys."""
+
+    name: str
+    label: str
+    queries: str = Field(description="source, target, or shifted: the target as the decoder reads it.")
+    keys: str
+    query_title: str = Field(description="What to write above the queries.")
+    key_title: str
+
+
 class Heads(BaseModel):
     layers: int
     heads: int = Field(description="The most that a layer has.")
@@ -28,13 +60,18 @@ class Heads(BaseModel):
 
 class Model(BaseModel):
     name: str
+    task: str
+    views: list[View] = Field(description="Of the page, in their order.")
+    kinds: list[AttentionKind] = Field(description="The kinds of attention that this model has.")
     languages: list[str]
     plan: dict[str, Any] = Field(description="As `weft show` writes it.")
     parameters: int
     parts: list[Part] = Field(description="Where the parameters are.")
     diagram: Diagram
     heads: dict[str, Heads] = Field(description="By kind of attention.")
-    limit: int = Field(description="Tokens of a sentence.")
+    aligner: Aligner | None = Field(description="The attention head that aligns words; null without such attention.")
+    search: Beam = Field(description="The default search.")
+    limit: int = Field(description="Maximum tokens of a sentence.")
     card: str | None = Field(description="The README of the model.")
 
 
@@ -46,6 +83,9 @@ async def model(service: Served) -> Model:
     counts = parameters_by_part(first)
     return Model(
         name=service.name,
+        task="translation",
+        views=[View(name=name, label=label) for name, label in VIEWS.items()],
+        kinds=[AttentionKind(**kind) for kind in described(kind for kind, each in translator.heads.items() if each)],
         languages=list(service.languages),
         plan=service.plan.to_dict(),
         parameters=sum(counts.values()),
@@ -55,6 +95,8 @@ async def model(service: Served) -> Model:
             kind: Heads(layers=len(each), heads=max(each, default=0), each=list(each))
             for kind, each in translator.heads.items()
         },
+        aligner=translator.aligner if translator.heads["cross"] else None,
+        search=Beam(),
         limit=translator.limit,
         card=service.card,
     )

@@ -27,7 +27,7 @@ from weft.parts.call import Call, Watch
 from weft.tasks.alignment import Aligner, Seen, choose, known_or_usual, words, written_from
 from weft.tasks.predictor import Predictor
 from weft.viewing.attention_heads import Head, Without
-from weft.viewing.attention_maps import Attention, Recorder
+from weft.viewing.attention_maps import AttentionMaps, Recorder
 from weft.viewing.search import SearchTree, search_tree
 
 AT_A_TIME = 1024  # texts that are sorted by length and translated together
@@ -188,7 +188,9 @@ class Translator(Predictor):
         return Report(tuple(scores), tuple(notes), len(pairs), left_out, seconds, translations)
 
     @torch.inference_mode()
-    def attention(self, text: str, target: str | Sequence[int] | None = None, off: Iterable[Head] = ()) -> Attention:
+    def attention(
+        self, text: str, target: str | Sequence[int] | None = None, off: Iterable[Head] = ()
+    ) -> AttentionMaps:
         """What the (first) model looks at while it reads a text and writes its translation, or the given one: a text,
         or the `ids` of what was looked at before.
 
@@ -201,14 +203,14 @@ class Translator(Predictor):
         recorder = Recorder(silent)
         hidden = self._read(source, ids, recorder)  # (T, D)
         log_probs = self.models[0].head.log_probs(hidden)[range(len(ids)), ids]  # (T)
-        return Attention(
+        return AttentionMaps(
             self.folders[0].name,
             text,
             self.tokeniser.readable(source),
             self.tokeniser.readable(ids),
             self.tokeniser.decode(ids),
             log_probs.tolist(),
-            **recorder.maps(),
+            recorder.maps(),
             ids=tuple(ids),
             off=silent,
             seen={key: value for key, value in recorder.seen.items() if key[1] != "weights"},

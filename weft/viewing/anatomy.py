@@ -93,7 +93,7 @@ def diagram(model: Model) -> Diagram:
         decoder=Side(_embedding(target, but=source), _positions(decoder.frontend), _rows(decoder.stack)),
         head=Block("output", _count(model.head, but=target)),
         shared=source is target,
-        tied=model.head.words is target,
+        tied=model.head.tied_to(target),
     )
 
 

@@ -1,4 +1,5 @@
-"""Heads by name, and switched off: what a model does without them (arXiv:1905.10650 takes them away one by one)."""
+"""Kinds of attention, and heads switched off: what a model does without them (arXiv:1905.10650 ablates them one by
+one)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,29 +13,70 @@ from weft.models.base import Generative, Model
 from weft.parts.call import Watch
 from weft.parts.context_attention import ContextAttention, Dot
 
-# Where each kind of attention stands: the side, and the name of the sub-layer.
-KINDS = {"encoder": ("encoder", "mix"), "decoder": ("decoder", "mix"), "cross": ("decoder", "cross")}
+# The tokens along one axis of an attention map. The decoder's keys are the target shifted right: what it has read.
+AXES = {"source": "source tokens", "target": "target tokens", "shifted": "target tokens, shifted right"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of attention: where it stands in a model, what it is called, and which tokens look at which."""
+
+    side: str
+    sublayer: str
+    name: str  # in a sentence
+    label: str  # on a button
+    queries: str  # of AXES
+    keys: str
+
+
+KINDS = {
+    "encoder": Kind("encoder", "mix", "encoder self-attention", "Encoder", "source", "source"),
+    "decoder": Kind("decoder", "mix", "decoder self-attention", "Decoder", "target", "shifted"),
+    "cross": Kind("decoder", "cross", "encoder-decoder attention", "Encoder–decoder", "target", "source"),
+}
+DEFAULT_KIND = "cross"
 
 
 @dataclass(frozen=True)
 class Head:
-    """One head; layers and heads are counted from 1."""
+    """One attention head; layers and heads count from 1."""
 
-    kind: str  # encoder, decoder or cross
+    kind: str  # of KINDS
     layer: int
     head: int
 
 
+def kind_of(name: str) -> Kind:
+    if name not in KINDS:
+        raise WeftError(unknown("kind of attention", name, KINDS))
+    return KINDS[name]
+
+
+def described(names: Iterable[str]) -> list[dict[str, str]]:
+    """These kinds of attention as plain data for a page."""
+    chosen = set(names)
+    return [
+        {
+            "name": name,
+            "label": kind.label,
+            "queries": kind.queries,
+            "keys": kind.keys,
+            "query_title": AXES[kind.queries],
+            "key_title": AXES[kind.keys],
+        }
+        for name, kind in KINDS.items()
+        if name in chosen
+    ]
+
+
 def place_of(kind: str, layer: int) -> str:
-    """place_of("cross", 2) → decoder.1.cross"""
-    if kind not in KINDS:
-        raise WeftError(unknown("kind of attention", kind, KINDS))
-    side, sublayer = KINDS[kind]
-    return f"{side}.{layer - 1}.{sublayer}"
+    """The name under which a watcher sees a layer's attention: place_of("cross", 2) → decoder.1.cross"""
+    found = kind_of(kind)
+    return f"{found.side}.{layer - 1}.{found.sublayer}"
 
 
 def formula(model: Model, layer: int) -> str:
-    """How attention before 2017 scores what it looks at; as q · k where that is what it does."""
+    """The score function of attention before 2017, written as q · k where it is a dot product."""
     scores = {name: part.score for name, part in model.named_modules() if isinstance(part, ContextAttention)}
     own = [score for name, score in scores.items() if f".layers.{layer - 1}." in name]
     score = (own or [*scores.values()])[0]  # the layer's, or the one for all
@@ -42,7 +84,7 @@ def formula(model: Model, layer: int) -> str:
 
 
 class HeadsOff:
-    """A watcher that silences some heads: their outputs become 0 before W^O."""
+    """A watcher that switches heads off: their outputs become 0 before W^O."""
 
     def __init__(self, off: Iterable[Head]):
         self.off: dict[str, list[int]] = {}  # by place
@@ -62,7 +104,7 @@ class HeadsOff:
 
 @dataclass(frozen=True)
 class Without:
-    """A search while some heads are off."""
+    """A search with some heads switched off."""
 
     search: Search
     off: tuple[Head, ...]
@@ -74,5 +116,5 @@ class Without:
     def __call__(
         self, models: Sequence[Generative], prompt: Prompt, watch: Watch | None = None
     ) -> list[list[Hypothesis]]:
-        assert watch is None, "there is one watcher, and it switches heads off"
+        assert watch is None, "a search takes one watcher, and this one switches heads off"
         return self.search(models, prompt, HeadsOff(self.off) if self.off else None)

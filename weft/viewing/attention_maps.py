@@ -1,4 +1,4 @@
-"""What a model looks at: attention captured beside the fast path, with the tokens it belongs to."""
+"""Attention maps: the weights a watcher records next to the fast path, with the tokens they belong to."""
 
 import json
 import math
@@ -12,13 +12,11 @@ from torch import Tensor
 from weft.errors import WeftError
 from weft.models.base import Model
 from weft.parts.call import Call
-from weft.viewing.attention_heads import KINDS, Head, HeadsOff, place_of
-
-NAMES = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "encoder-decoder attention"}
+from weft.viewing.attention_heads import DEFAULT_KIND, KINDS, Head, HeadsOff, kind_of, place_of
 
 
 class Recorder(HeadsOff):
-    """A watcher that keeps what every attention shows; heads may be switched off, and nothing else is changed."""
+    """A watcher that records every attention. It can switch heads off and changes nothing else."""
 
     def __init__(self, off: Iterable[Head] = ()) -> None:
         super().__init__(off)
@@ -28,8 +26,9 @@ class Recorder(HeadsOff):
         self.seen[place, name] = value
 
     def layers(self, kind: str) -> dict[int, Tensor]:
-        """The weights (H, T, S) of each layer that has this kind, by its number from 1: of the batch's first row."""
-        side, sublayer = KINDS[kind]
+        """Return the weights (H, T, S) of each layer with this kind of attention, by its number from 1, for the first
+        row of the batch."""
+        side, sublayer = KINDS[kind].side, KINDS[kind].sublayer
         return {
             1 + int(place.split(".")[1]): seen[0]
             for (place, name), seen in self.seen.items()
@@ -37,8 +36,8 @@ class Recorder(HeadsOff):
         }
 
     def maps(self) -> dict[str, Tensor]:
-        """Encoder, decoder and cross attention, (N, H, T, S) each: zeros where a layer has no such head, and N = 0
-        where none has."""
+        """Return each kind of attention as (N, H, T, S): zeros where a layer has no such head, N = 0 where no layer
+        has this kind."""
         return {kind: _grid(self.layers(kind)) for kind in KINDS}
 
 
@@ -53,7 +52,7 @@ def _grid(layers: dict[int, Tensor]) -> Tensor:
 
 
 def heads_of(model: Model) -> dict[str, tuple[int, ...]]:
-    """How many heads each layer has of each kind, found by looking at a pass over a single token."""
+    """Count the heads of each layer by kind of attention, by watching a pass over a single token."""
     recorder = Recorder()
     with torch.inference_mode():
         model.hidden(model.example(1).inputs, Call(watch=recorder))
@@ -61,39 +60,40 @@ def heads_of(model: Model) -> dict[str, tuple[int, ...]]:
 
 
 def _counted(maps: Tensor) -> tuple[int, ...]:
-    """How many heads each layer of a grid has: what looks somewhere is there."""
+    """Count the heads of each layer of a grid: those that have any weight."""
     return tuple(maps.any(-1).any(-1).sum(-1).tolist())
 
 
 def check_head(head: Head, counts: dict[str, tuple[int, ...]]) -> None:
-    """Whether there is such a head in a model with these `heads_of`."""
-    place_of(head.kind, head.layer)  # is there such a kind?
+    """Raise an error if a model with these `heads_of` has no such head."""
+    kind_of(head.kind)
     _check(head.kind, counts[head.kind], head.layer, head.head)
 
 
 def _check(kind: str, counts: tuple[int, ...], layer: int | None, head: int | None) -> None:
     if not counts:
-        raise WeftError(f"this model has no {NAMES[kind]}: there is nothing to look at.")
+        raise WeftError(f"this model has no {KINDS[kind].name}.")
     if layer is not None:
         if not 1 <= layer <= len(counts):
-            raise WeftError(f"there is no layer {layer}: this model {_numbered('layer', len(counts))}.")
+            raise WeftError(f"layer {layer} does not exist: this model has {_numbered('layer', len(counts))}.")
         if not counts[layer - 1]:
-            raise WeftError(f"layer {layer} of this model has no {NAMES[kind]}: there is nothing to look at.")
+            raise WeftError(f"layer {layer} of this model has no {KINDS[kind].name}.")
     most = max(counts) if layer is None else counts[layer - 1]
     if head is not None and not 1 <= head <= most:
         whose = "layer" if most < max(counts) else "model"
-        raise WeftError(f"there is no head {head}: this {whose} {_numbered('head', most)}.")
+        raise WeftError(f"head {head} does not exist: this {whose} has {_numbered('head', most)}.")
 
 
 def _numbered(name: str, count: int) -> str:
-    return f"has {name}s 1 to {count}" if count > 1 else f"looks with one {name}"
+    return f"{name}s 1 to {count}" if count > 1 else f"1 {name}"
 
 
 @dataclass(frozen=True)
 class HeadNumbers:
     """One query of one head, step by step: q · k, divided by √K, softmax, weighted sum of the values.
 
-    Attention before 2017 has a score of its own in the place of q · k, and does not divide it (`heads.formula`).
+    Attention before 2017 has a score function of its own instead of q · k and does not scale it
+    (`attention_heads.formula`).
     """
 
     query: Tensor  # (K)
@@ -107,25 +107,46 @@ class HeadNumbers:
 
 
 @dataclass(frozen=True)
-class Attention:
-    """The attention of one sentence pair, every layer and head: (N, H, query, key).
+class AttentionMaps:
+    """The attention maps of one sentence pair: every kind, layer and head, with their tokens.
 
-    Of a kind that the model does not have there are no layers; `of` and `each` say so in words. In a notebook it shows
-    itself. What the heads computed on the way is asked for with `numbers`.
+    A kind that the model does not have has no layers, and `of` and `each` say so in an error. A notebook displays the
+    maps as a page. `numbers` returns what a head computed on the way to its weights.
     """
 
     model: str  # its name
     text: str
-    source: list[str]  # tokens; a word begins with ·
+    source: list[str]  # tokens; · marks the beginning of a word
     target: list[str]
     translation: str  # the target as a text
     log_probs: list[float]  # of each target token
-    encoder: Tensor  # source tokens looking at source tokens
-    decoder: Tensor  # what was written so far: row t is the step that writes target token t
-    cross: Tensor  # the step that writes target token t looking at source tokens
-    ids: tuple[int, ...] = ()  # of the target: what `Translator.attention` takes to look at the very same tokens
+    maps: dict[str, Tensor]  # by kind: (N, H, query, key); row t of a target is the step that writes token t
+    ids: tuple[int, ...] = ()  # of the target; `Translator.attention` accepts them to look at the same tokens again
     off: tuple[Head, ...] = ()  # heads that were switched off
     seen: dict[tuple[str, str], Tensor] = field(default_factory=dict, repr=False)  # what else a recorder saw
+
+    @property
+    def encoder(self) -> Tensor:
+        return self.maps["encoder"]
+
+    @property
+    def decoder(self) -> Tensor:
+        return self.maps["decoder"]
+
+    @property
+    def cross(self) -> Tensor:
+        return self.maps["cross"]
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of attention that the model has."""
+        return [kind for kind, maps in self.maps.items() if maps.size(0)]
+
+    @property
+    def axes(self) -> dict[str, tuple[list[str], list[str]]]:
+        """The query and key tokens of each kind."""
+        tokens = {"source": self.source, "target": self.target, "shifted": ["∅", *self.target[:-1]]}
+        return {kind: (tokens[KINDS[kind].queries], tokens[KINDS[kind].keys]) for kind in self.maps}
 
     @property
     def score(self) -> float:
@@ -134,37 +155,27 @@ class Attention:
 
     @property
     def characters(self) -> str:
-        """Whatever a picture of it may have to write."""
+        """All text that a picture may contain."""
         return "".join((self.model, self.text, self.translation, *self.source, *self.target))
 
-    def tokens(self, kind: str) -> tuple[list[str], list[str]]:
-        """Those that look and those that are looked at. The decoder looks at what it has read: a start, then all but
-        the last token it writes."""
-        read = ["∅", *self.target[:-1]]
-        return {
-            "encoder": (self.source, self.source),
-            "decoder": (self.target, read),
-            "cross": (self.target, self.source),
-        }[kind]
-
-    def of(self, kind: str = "cross", layer: int | None = None, head: int | None = None) -> Tensor:
-        """One map (query, key): of a layer and head counted from 1, or the mean of all of them."""
+    def of(self, kind: str = DEFAULT_KIND, layer: int | None = None, head: int | None = None) -> Tensor:
+        """Return one map (query, key): of a layer and head, counted from 1, or their mean where none is given."""
         maps = self.each(kind, layer, head)
         return maps[maps.any(-1).any(-1)].mean(0)
 
-    def each(self, kind: str = "cross", layer: int | None = None, head: int | None = None) -> Tensor:
-        """(layers, heads, query, key): of one layer, one head, or all of them; zeros where a layer has no such head."""
-        place_of(kind, 1)  # is there such a kind?
-        maps: Tensor = getattr(self, kind)
+    def each(self, kind: str = DEFAULT_KIND, layer: int | None = None, head: int | None = None) -> Tensor:
+        """Return (layers, heads, query, key) of one layer, one head, or all; zeros where a layer has no such head."""
+        kind_of(kind)
+        maps = self.maps[kind]
         _check(kind, _counted(maps), layer, head)
         maps = maps if layer is None else maps[layer - 1 : layer]
         return maps if head is None else maps[:, head - 1 : head]
 
     def numbers(self, kind: str, layer: int, head: int, query: int) -> HeadNumbers:
-        """How one head comes to look where it looks, for the query token with this index."""
+        """Return each step of one head's computation for the query token with this index."""
         weights = self.each(kind, layer, head)[0, 0]  # (T, S)
         if not 0 <= query < weights.size(0):
-            raise WeftError(f"there is no token {query}: they are counted from 0 to {weights.size(0) - 1}.")
+            raise WeftError(f"token {query} does not exist: tokens count from 0 to {weights.size(0) - 1}.")
         place = place_of(kind, layer)
         q = self.seen[place, "query"][0, head - 1, query]  # (K)
         keys, values = (self.seen[place, name][0, head - 1] for name in ("key", "value"))  # (S, K), (S, V)
@@ -179,7 +190,7 @@ class Attention:
         return HeadNumbers(q, keys, values, scores, scaled, visible, weights[query], output)
 
     def to_dict(self, kind: str | None = None, layer: int | None = None, head: int | None = None) -> dict[str, object]:
-        """Tokens and numbers, as JSON has them: of all kinds, layers and heads, or of those asked for."""
+        """Return tokens and weights as plain data: of all kinds, layers and heads, or of those given."""
         return {
             "model": self.model,
             "text": self.text,
@@ -190,52 +201,52 @@ class Attention:
             "score": self.score,
             "attention": {
                 each: {"layer": layer, "head": head, "maps": self.each(each, layer, head).tolist()}
-                for each in ([kind] if kind else [kind for kind in KINDS if getattr(self, kind).size(0)])
+                for each in ([kind] if kind else self.kinds)
             },
         }
 
     def save_json(
         self, file: Path | str, kind: str | None = None, layer: int | None = None, head: int | None = None
     ) -> None:
-        """The raw numbers."""
+        """Write the raw numbers as JSON."""
         Path(file).write_text(json.dumps(self.to_dict(kind, layer, head), ensure_ascii=False), encoding="utf-8")
 
     def save_png(
-        self, file: Path | str, layer: int | None = None, head: int | None = None, kind: str = "cross"
+        self, file: Path | str, layer: int | None = None, head: int | None = None, kind: str = DEFAULT_KIND
     ) -> None:
-        """One map as a picture: queries down the side, keys along the top."""
+        """Write one map as a picture: queries down the side, keys along the top."""
         from weft.viewing.fonts import with_fonts_for
         from weft.viewing.pictures import draw_alignment
 
-        queries, keys = self.tokens(kind)
-        caption = ", ".join([f"{self.model}: {NAMES[kind]}", *self._which(kind, layer, head)])
+        queries, keys = self.axes[kind]
+        caption = ", ".join([f"{self.model}: {KINDS[kind].name}", *self._which(kind, layer, head)])
         with with_fonts_for(self.characters):
             draw_alignment(self.of(kind, layer, head).tolist(), keys, queries, self._title(kind), caption, Path(file))
 
-    def save_grid(self, file: Path | str, layer: int | None = None, kind: str = "cross") -> None:
-        """Every head as a small map: a row for each layer, a column for each head."""
+    def save_grid(self, file: Path | str, layer: int | None = None, kind: str = DEFAULT_KIND) -> None:
+        """Write every head as a small map: one row per layer, one column per head."""
         from weft.viewing.fonts import with_fonts_for
         from weft.viewing.pictures import draw_grid
 
-        caption = f"{self.model}: {NAMES[kind]}"
+        caption = f"{self.model}: {KINDS[kind].name}"
         maps = self.each(kind, layer).tolist()
         with with_fonts_for(self.characters):
-            draw_grid(maps, layer or 1, *self.tokens(kind), self._title(kind), caption, Path(file))
+            draw_grid(maps, layer or 1, *self.axes[kind], self._title(kind), caption, Path(file))
 
-    def save_html(self, file: Path | str, kind: str = "cross", layer: int | None = None) -> None:
-        """One file that works from disk: lines and matrix, every layer and head."""
+    def save_html(self, file: Path | str, kind: str = DEFAULT_KIND, layer: int | None = None) -> None:
+        """Write one HTML file that works from disk: lines and matrix, every layer and head."""
         from weft.viewing.page import standalone
 
         Path(file).write_text(standalone(self, kind, layer), encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        """In a notebook: the same page, in a frame of its own."""
+        """Return the same page in a frame, for notebooks."""
         from weft.viewing.page import framed
 
         return framed(self)
 
     def _which(self, kind: str, layer: int | None, head: int | None) -> list[str]:
-        """What `of` shows, in words: nothing is said where there is only one."""
+        """Describe what `of` returns; a layer or head that is the only one is not mentioned."""
         asked = {"layer": layer, "head": head}
         counts = [count for count in _counted(self.each(kind, layer, head)) if count]
         many = {name: count for name, count in zip(asked, (len(counts), max(counts))) if count > 1}
@@ -243,4 +254,4 @@ class Attention:
         return [f"{name} {number}" for name, number in asked.items() if number] + ([f"mean of {mean}"] if many else [])
 
     def _title(self, kind: str) -> str:
-        return self.translation if kind == "decoder" else self.text
+        return self.text if "source" in (KINDS[kind].queries, KINDS[kind].keys) else self.translation

@@ -1,4 +1,4 @@
-"""The beam as a tree: what was kept at each step, what was pruned, and why the winner won."""
+"""Beam search as a tree: what was kept and pruned at each step, and why the winner won."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,46 +15,48 @@ from weft.models.base import Generative
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way to go on, and what became of it."""
+    """One continuation of a hypothesis, and what became of it."""
 
     id: int
-    parent: int | None  # the candidate it goes on from; None: the beginning
-    step: int  # counted from 1: the length of the beginning that ends here
+    parent: int | None  # the candidate it extends; None: the start
+    step: int  # from 1: the length of the hypothesis that ends here
     token: str
     token_id: int
     log_prob: float  # of this token
-    total: float  # of everything up to here
-    fate: str  # kept, pruned, ended (by itself), cut (by the limit on length), left (the search was over)
+    total: float  # log-probability of the hypothesis up to here
+    fate: str  # kept, pruned, ended (with END), cut (by the length limit), left (the search was over)
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A translation that the search ended with."""
+    """A complete translation that the search found."""
 
     id: int  # of its last candidate
     text: str
     log_prob: float
-    length: int  # tokens, the end counted
+    length: int  # tokens, END included
     score: float  # log P / |Y|^α
-    finished: bool  # False: cut by the limit on its length
+    finished: bool  # False: cut by the length limit
 
 
 @dataclass(frozen=True)
 class SearchTree:
+    """Every candidate of a beam search for one sentence."""
+
     source: list[str]
     width: int
     length_penalty: float
     steps: list[list[Candidate]]  # best first
-    ended: list[Ended]  # best first: the winner is the first
+    ended: list[Ended]  # best first
 
 
 class _Observer:
-    """A watcher of the search for one sentence."""
+    """A watcher that records the search for one sentence."""
 
     def __init__(self, end: int) -> None:
         self.end = end
         self.steps: list[list[Candidate]] = []
-        self.rows: list[int | None] = [None]  # the candidate that each row of the decoder goes on from
+        self.rows: list[int | None] = [None]  # the candidate that each row of the decoder extends
         self.now: dict[str, list[float]] = {}
         self.count = 0
 
@@ -100,7 +102,7 @@ def search_tree(models: Sequence[Generative], codec: Codec, prompt: Prompt, beam
 
 
 def _ended(candidates: list[Candidate], codec: Codec, beam: Beam) -> list[Ended]:
-    """In the order the search has them."""
+    """Return the complete translations in the order of the search."""
     by_id = {one.id: one for one in candidates}
     made = []
     for one in candidates:

@@ -2,8 +2,9 @@
 
 import { colour, counted, h, redrawn, rgb, s, segmented, sharp } from "weft/dom.js";
 import { drawMatrix } from "weft/matrix.js";
-import { kindsOf } from "weft/panel.js";
 import { lookedAt } from "./sentence.js";
+
+export const uses = ["text", "sentence"];
 
 export function open(root, app) {
   const { model } = app;
@@ -222,25 +223,30 @@ function ticks(n) {
   return Array.from({ length: Math.ceil(n / step) }, (_, i) => i * step);
 }
 
-/** Of the sentence and a short one beside it in the batch, so that there is padding to be seen. */
+/** The masks of the sentence and a short one in the same batch, which needs padding. */
 function masks(app, finish) {
-  if (!Object.keys(kindsOf(app.model.heads)).length) return h("p", { class: "soft" }, "This model has no attention, so there is nothing that a mask would hide.");
+  if (!app.model.kinds.length) return h("p", { class: "soft" }, "This model has no attention, so it has no masks.");
   const places = h("div", { class: "masks" });
   lookedAt(app).then(({ text }) => app.post("api/masks", { text })).then(({ source, target, masks: seen }) => {
     const pad = (tokens, length) => [...tokens, ...new Array(length - tokens.length).fill("(pad)")];
     const [S, T] = [source, target].map((rows) => Math.max(...rows.map(({ length }) => length)));
-    const figures = [
-      ["Encoder, a short sentence in a longer batch", "No query looks at padding.", pad(source[1], S), pad(source[1], S), seen.encoder?.[1]],
-      ["Decoder, causal", "A token sees itself and its past: nothing that is still to be written.", pad(target[0], T), pad(target[0], T), seen.decoder?.[0]],
-      ["Encoder–decoder, the short sentence", "Every target token may look at every real source token.", pad(target[1], T), pad(source[1], S), seen.cross?.[1]],
-    ].filter(([, , , , map]) => map);
-    places.replaceChildren(...figures.map(([name, text, queries, keys, map]) => {
+    const figures = app.model.kinds.map((kind) => {
+      const isCausal = kind.keys === "shifted";
+      const row = isCausal ? 0 : 1; // the short sentence has the padding
+      const tokens = (axis) => (axis === "source" ? pad(source[row], S) : pad(target[row], T));
+      return {
+        name: `${kind.label}, ${isCausal ? "causal" : "a short sentence in a longer batch"}`,
+        text: isCausal ? "A token sees itself and the past, not the future." : "No query looks at padding.",
+        queries: tokens(kind.queries), keys: tokens(kind.keys), map: seen[kind.name][row],
+      };
+    });
+    places.replaceChildren(...figures.map(({ name, text, queries, keys, map }) => {
       const place = h("div", { class: "drawing" });
       finish.push(drawMatrix(place, { queries, keys, map: map.map((row) => row.map((visible) => visible * 0.62)) }, name, null, 2, 20));
       return h("figure", {}, h("h3", {}, name), place, h("figcaption", { class: "soft" }, text));
     }));
   }).catch((error) => { places.textContent = error.message; });
-  return h("div", {}, h("p", { class: "soft" }, "Taken from a pass of the model over the current sentence and a short one in one batch. Blue is visible."), places);
+  return h("div", {}, h("p", { class: "soft" }, "From a forward pass over the current sentence and a short one in one batch. Blue is visible."), places);
 }
 
 function thousands(count) {

@@ -3,6 +3,7 @@
 import { fixed, h, label, menu, s } from "weft/dom.js";
 import { sentenceBar } from "./sentence.js";
 
+export const uses = ["text", "sentence", "beam", "alpha"];
 const WIDTHS = [1, 2, 3, 4, 5, 6, 8, 10]; // of the beam
 const ROW = 27; // pixels
 const GAP = 34; // between two steps
