@@ -6,10 +6,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.decoding.fakes import searched
 from weft.data.batches import pad
 from weft.data.codecs.subwords import END, START
 from weft.decoding import Beam, Greedy, Hypothesis, Sample, Search, search_all
 from weft.models.encoder_decoder import EncoderDecoder
+from weft.parts.call import Call
 from weft.plans import plan
 
 SMALL = {"width": 16, "layers": 2, "mixer.heads": 2, "cross.heads": 2, "feed_forward.hidden": 24, "vocabulary": 260}
@@ -64,7 +66,7 @@ def same(left: list[Hypothesis], right: list[Hypothesis]) -> bool:
 @pytest.mark.parametrize("settings", [{}, {"position": "learned"}, {"wiring": "pre", "feed_forward": "swiglu"}])
 def test_step_by_step_is_all_at_once(search: Search, settings: dict[str, str]) -> None:
     model = small(**settings)
-    for source, found in zip(SOURCES, search([model], pad(SOURCES))):
+    for source, found in zip(SOURCES, searched(search, [model], pad(SOURCES))):
         assert found
         for hypothesis in found:
             expected = recomputed(model, source, hypothesis.ids)
@@ -75,64 +77,64 @@ def test_step_by_step_is_all_at_once(search: Search, settings: dict[str, str]) -
 @pytest.mark.parametrize("family", FAMILIES)
 def test_step_by_step_is_all_at_once_in_every_family(search: Search, family: str) -> None:
     model = small_of(family)
-    for source, found in zip(SOURCES, search([model], pad(SOURCES))):
+    for source, found in zip(SOURCES, searched(search, [model], pad(SOURCES))):
         for hypothesis in found:
             expected = recomputed(model, source, hypothesis.ids)
             assert hypothesis.log_probs == pytest.approx(expected.tolist(), abs=1e-5)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_families_vote_with_each_other(family: str) -> None:
+def test_ensemble_of_two_families_averages_probabilities(family: str) -> None:
     models = [MODEL, small_of(family)]
-    for source, found in zip(SOURCES, Beam(3)(models, pad(SOURCES))):
+    for source, found in zip(SOURCES, searched(Beam(3), models, pad(SOURCES))):
         for hypothesis in found:
             each = torch.stack([recomputed(model, source, hypothesis.ids).exp() for model in models])
             assert [math.exp(p) for p in hypothesis.log_probs] == pytest.approx(each.mean(0).tolist(), abs=1e-5)
 
 
-def test_sentences_end_one_after_the_other() -> None:
+def test_sentences_end_at_different_lengths() -> None:
     """Else the tests of this file would say little."""
-    lengths = {len(found[0].ids) for found in Greedy()([MODEL], pad(SOURCES))}
+    lengths = {len(found[0].ids) for found in searched(Greedy(), [MODEL], pad(SOURCES))}
     assert len(lengths) > 1
 
 
 @pytest.mark.parametrize("search", [Greedy(), Beam(1), Beam(4), Beam(3, length_penalty=0.0)])
 def test_a_batch_finds_what_each_sentence_finds_alone(search: Search) -> None:
-    together = search([MODEL], pad(SOURCES))
+    together = searched(search, [MODEL], pad(SOURCES))
     for source, found in zip(SOURCES, together):
-        (alone,) = search([MODEL], pad([source]))
+        (alone,) = searched(search, [MODEL], pad([source]))
         assert same(found, alone)
 
 
 @pytest.mark.parametrize("search", [Greedy(), Beam(3)])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_so_it_does_in_every_family(family: str, search: Search) -> None:
+def test_a_batch_finds_what_each_sentence_finds_alone_in_every_family(family: str, search: Search) -> None:
     """States leave the batch with their sentence; the shortest source is its end alone."""
     model, sources = small_of(family), [*SOURCES, [END]]
     with torch.no_grad():
         model.head.bias[END] = 1.0  # most go on to the longest that their source allows, each its own
-    together = search([model], pad(sources))
+    together = searched(search, [model], pad(sources))
     assert len({len(found[0].ids) for found in together}) > 1
     for source, found in zip(sources, together):
-        (alone,) = search([model], pad([source]))
+        (alone,) = searched(search, [model], pad([source]))
         assert same(found, alone)
 
 
-def test_a_beam_of_one_is_greedy() -> None:
-    for beam, greedy in zip(Beam(1)([MODEL], pad(SOURCES)), Greedy()([MODEL], pad(SOURCES))):
+def test_beam_of_one_is_greedy() -> None:
+    for beam, greedy in zip(searched(Beam(1), [MODEL], pad(SOURCES)), searched(Greedy(), [MODEL], pad(SOURCES))):
         assert same(beam, greedy)
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_twice_the_same_model_is_the_model(search: Search) -> None:
-    for twice, once in zip(search([MODEL, MODEL], pad(SOURCES)), search([MODEL], pad(SOURCES))):
+def test_ensemble_of_equal_models_is_the_model(search: Search) -> None:
+    for twice, once in zip(searched(search, [MODEL, MODEL], pad(SOURCES)), searched(search, [MODEL], pad(SOURCES))):
         assert same(twice, once)
 
 
 @pytest.mark.parametrize("search", [Greedy(), Beam(3)])
-def test_several_models_vote_with_the_mean_of_their_probabilities(search: Search) -> None:
+def test_ensemble_averages_probabilities(search: Search) -> None:
     models = [MODEL, small(seed=2, width=8)]
-    for source, found in zip(SOURCES, search(models, pad(SOURCES))):
+    for source, found in zip(SOURCES, searched(search, models, pad(SOURCES))):
         for hypothesis in found:
             each = torch.stack([recomputed(model, source, hypothesis.ids).exp() for model in models])
             assert [math.exp(p) for p in hypothesis.log_probs] == pytest.approx(each.mean(0).tolist(), abs=1e-5)
@@ -155,32 +157,32 @@ class Lookers:
 @pytest.mark.parametrize("search", [Greedy(), Beam(4)])
 def test_watched_attention_follows_the_hypotheses(search: Search) -> None:
     watch = Lookers()
-    for source, found in zip(SOURCES, search([MODEL], pad(SOURCES), watch)):
+    for source, found in zip(SOURCES, searched(search, [MODEL], pad(SOURCES), watch)):
         for hypothesis in found:
             on_the_way = [watch.steps[step][row, :, 0] for step, row in enumerate(hypothesis.rows)]  # (H, S) each
             again = Lookers()
             with torch.no_grad():
                 memory = MODEL.encode(torch.tensor([source]))
-                MODEL.decode(torch.tensor([[START, *hypothesis.ids[:-1]]]), memory, watch=again)
+                MODEL.decode(torch.tensor([[START, *hypothesis.ids[:-1]]]), memory, Call(watch=again))
             for step, seen in enumerate(on_the_way):
                 torch.testing.assert_close(seen[:, : len(source)], again.steps[0][0, :, step], atol=1e-5, rtol=0)
                 assert not seen[:, len(source) :].any(), "nothing looks at padding"
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_no_sources_no_hypotheses(search: Search) -> None:
-    assert search([MODEL], torch.zeros(0, 5, dtype=torch.long)) == []
+def test_no_sources_give_no_hypotheses(search: Search) -> None:
+    assert searched(search, [MODEL], torch.zeros(0, 5, dtype=torch.long)) == []
 
 
-def test_an_empty_source_is_its_end() -> None:
+def test_empty_source_is_translated() -> None:
     for search in SEARCHES:
-        (found,) = search([MODEL], pad([[END]]))
+        (found,) = searched(search, [MODEL], pad([[END]]))
         assert len(found[0].ids) <= 22
 
 
-def test_many_sources_come_back_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.decoding.many.CELLS", 40)  # batches of a few sentences
-    for source, found in zip(SOURCES * 3, search_all(Beam(2), [MODEL], SOURCES * 3), strict=True):
-        (alone,) = Beam(2)([MODEL], pad([source]))
+def test_search_all_keeps_the_order_of_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.decoding.many.POSITIONS", 40)  # batches of a few sentences
+    for source, found in zip(SOURCES * 3, search_all(Beam(2), [MODEL], SOURCES * 3, START, END), strict=True):
+        (alone,) = searched(Beam(2), [MODEL], pad([source]))
         assert same(found, alone)
-    assert search_all(Beam(2), [MODEL], []) == []
+    assert search_all(Beam(2), [MODEL], [], START, END) == []

@@ -7,12 +7,11 @@ import pytest
 import torch
 
 from tests.contracts.tiny import PLACES, every_model, stirred
-from tests.pairs import pair_batch
+from tests.pairs import pair_batch, prompt
 from tests.toys import PAIRS
 from weft.data.batches import pad
-from weft.data.codecs.subwords import END, SPECIAL_TOKENS, Subwords
+from weft.data.codecs.subwords import END, SPECIAL_TOKENS, START, Subwords
 from weft.decoding import best_first, search_all
-from weft.decoding.hypothesis import length_limits
 from weft.errors import WeftError
 from weft.models.encoder_decoder import EncoderDecoder
 from weft.plans import names, plan
@@ -72,9 +71,9 @@ def assert_equal(chosen: Plan, tokeniser: Subwords, folder: Path) -> None:
     model = ending(chosen, sources[-1])
     write(chosen, model, tokeniser, folder, "float32")
     engine = Engine(folder)
-    limits = [length_limits([model], pad([source]))[0] for source in sources]
+    limits = [prompt([model], pad([source])).limits[0] for source in sources]
     for beam in (1, 5):
-        ours = [found[0] for found in search_all(best_first(beam, 1.0), [model], sources)]
+        ours = [found[0] for found in search_all(best_first(beam, 1.0), [model], sources, START, END)]
         for one, rated in zip(ours, engine.log_probs(TEXTS, [one.ids for one in ours])):
             assert rated[: len(one.ids)] == pytest.approx(one.log_probs, abs=1e-4)
         theirs = engine.translate(TEXTS, beam, limits)
@@ -131,7 +130,7 @@ def test_every_part_is_equal_or_refused(slot: str, name: str, tokeniser: Subword
     ],
     ids=str,
 )
-def test_what_only_differs_in_shape_is_equal(settings: dict[str, object], tokeniser: Subwords, tmp_path: Path) -> None:
+def test_other_shapes_are_equal(settings: dict[str, object], tokeniser: Subwords, tmp_path: Path) -> None:
     assert_equal(Plan().with_settings({**SMALL, "width": 16, **settings}), tokeniser, tmp_path)
 
 
@@ -144,14 +143,14 @@ def test_what_only_differs_in_shape_is_equal(settings: dict[str, object], tokeni
     ],
     ids=str,
 )
-def test_what_ctranslate2_says_only_once_is_refused(settings: dict[str, object], sentence: str) -> None:
+def test_mixtures_that_ctranslate2_lacks_are_refused(settings: dict[str, object], sentence: str) -> None:
     from weft.exports.ctranslate2_spec import refuse_inexpressible
 
     with pytest.raises(WeftError, match=sentence):
         refuse_inexpressible(Plan().with_settings({**SMALL, "width": 16, **settings}))
 
 
-def test_all_that_is_wrong_is_said_at_once() -> None:
+def test_all_faults_are_listed_at_once() -> None:
     from weft.exports.ctranslate2_spec import refuse_inexpressible
 
     with pytest.raises(WeftError) as refused:

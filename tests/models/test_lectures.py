@@ -35,13 +35,13 @@ def test_self_attention_commutes_with_permutations(order: tuple[int, ...]) -> No
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_an_encoder_without_positions_reads_a_bag_of_words(order: tuple[int, ...]) -> None:
+def test_encoder_without_positions_ignores_word_order(order: tuple[int, ...]) -> None:
     assert commutes(tiny(position="none"), order)
 
 
 @pytest.mark.parametrize("position", ["sinusoid", "concatenated", "learned"])
 @pytest.mark.parametrize("order", ORDERS[1:])
-def test_an_encoder_with_positions_does_not(order: tuple[int, ...], position: str) -> None:
+def test_encoder_with_positions_sees_word_order(order: tuple[int, ...], position: str) -> None:
     assert not commutes(tiny(position=position, head="linear"), order)
 
 

@@ -76,7 +76,7 @@ def hidden_of(theirs: nn.Transformer, source: Tensor, target: Tensor, words: Ten
 
 
 @pytest.mark.parametrize("wiring", ["post", "pre"])
-def test_the_same_hidden_states(wiring: str) -> None:
+def test_hidden_states_equal_torchs(wiring: str) -> None:
     ours, theirs = pair(wiring)
     words = ours.source.embedding.weight
     assert_close(ours.decode(TARGET, ours.encode(SOURCE)), hidden_of(theirs, SOURCE, TARGET, words))
@@ -84,7 +84,7 @@ def test_the_same_hidden_states(wiring: str) -> None:
 
 @pytest.mark.parametrize("training", [False, True], ids=["eval", "training"])
 @pytest.mark.parametrize("wiring", ["post", "pre"])
-def test_the_same_loss_and_the_same_gradient_of_every_weight(wiring: str, training: bool) -> None:
+def test_loss_and_every_gradient_equal_torchs(wiring: str, training: bool) -> None:
     ours, theirs = pair(wiring)
     ours.train(training)
     theirs.train(training)
