@@ -39,10 +39,10 @@ INSIDE = {name: measure for name, measure in CHECKS.items() if not name.startswi
 
 def model_folder(path: Path, chosen: Plan, languages: Languages | None = None) -> Folder:
     """A model that was never trained."""
-    folder = Folder(path)
+    folder, chosen = Folder(path), chosen.with_settings({"vocabulary": len(TOKENISER)})
     folder.describe(chosen, {"tokeniser": TOKENISER}, languages=languages)
     torch.manual_seed(1)
-    save_weights(dict(parameters(stirred(chosen.build(vocabulary=280)))), folder.average)
+    save_weights(dict(parameters(stirred(chosen.build()))), folder.average)
     return folder
 
 
