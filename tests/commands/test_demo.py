@@ -26,7 +26,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None if name == "matplotlib" else find_spec(name))
 
 
-def test_it_can_be_stopped_and_begun_anew_and_does_without_a_picture(
+def test_a_stopped_demo_starts_over_and_runs_without_matplotlib(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ctrl_c(*_: object) -> None:
@@ -35,7 +35,7 @@ def test_it_can_be_stopped_and_begun_anew_and_does_without_a_picture(
     with monkeypatch.context() as patched:
         patched.setattr(Bar, "step", ctrl_c)
         done = weft("demo", "--out", str(tmp_path / "demo"))
-    assert (done.returncode, done.stderr) == (130, "weft: stopped. The next `weft demo` begins anew.\n")
+    assert (done.returncode, done.stderr) == (130, "weft: stopped. The next `weft demo` starts over.\n")
     done = weft("demo", "--out", str(tmp_path / "demo"))
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "demo/dates/model.safetensors").is_file()
@@ -43,7 +43,7 @@ def test_it_can_be_stopped_and_begun_anew_and_does_without_a_picture(
 
 
 @pytest.mark.parametrize("place", ["dates/thesis.tex", "dates/plan.yaml", "thesis.tex"])
-def test_what_is_not_an_earlier_demo_is_left_alone(tmp_path: Path, place: str) -> None:
+def test_files_that_are_not_an_earlier_demo_are_kept(tmp_path: Path, place: str) -> None:
     (tmp_path / place).parent.mkdir(exist_ok=True)
     (tmp_path / place).write_text("years of work")
     done = weft("demo", "--out", str(tmp_path))

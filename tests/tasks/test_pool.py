@@ -14,12 +14,12 @@ from weft.decoding import Beam, Greedy
 from weft.tasks.pool import TranslatorPool
 
 
-def test_a_crew_says_what_one_translator_says(tmp_path: Path) -> None:
+def test_a_pool_translates_as_one_translator_does(tmp_path: Path) -> None:
     folder = str(toy_run(tmp_path / "run", longest=24).path)
     texts = ["red cat", "", "blue dog one", "cat", "two red cats"]
     alone = weft.load(folder)
-    with TranslatorPool(folder, 2) as crew:
-        found = list(crew.search(texts, Beam(3)))
+    with TranslatorPool(folder, 2) as pool:
+        found = list(pool.search(texts, Beam(3)))
         # To the last bit, in batches of the same sentences with the same threads; others may be rounded differently.
         threads = torch.get_num_threads()
         torch.set_num_threads(max(1, threads // 2))
@@ -29,14 +29,14 @@ def test_a_crew_says_what_one_translator_says(tmp_path: Path) -> None:
             for one, other in zip(some, others, strict=True):
                 assert replace(one, score=0.0, log_probs=()) == replace(other, score=0.0, log_probs=())
                 assert (one.score, *one.log_probs) == pytest.approx((other.score, *other.log_probs), abs=1e-5)
-        assert list(crew.search([], Greedy())) == []
+        assert list(pool.search([], Greedy())) == []
         with pytest.raises(weft.WeftError, match=r"line 14 has \d+ tokens"):  # counted over all shares
-            list(crew.search(["cat", "cat", "cat", "cat", "q" * 300], Greedy(), too_long="error", first=10))
+            list(pool.search(["cat", "cat", "cat", "cat", "q" * 300], Greedy(), too_long="error", first=10))
 
 
-def test_a_crew_that_is_stopped_ends_at_once() -> None:
-    with suppress(KeyboardInterrupt), TranslatorPool("en-de", 1) as crew:
-        job = crew._pool.submit(time.sleep, 120)
+def test_a_pool_that_is_stopped_ends_at_once() -> None:
+    with suppress(KeyboardInterrupt), TranslatorPool("en-de", 1) as pool:
+        job = pool._pool.submit(time.sleep, 120)
         while not job.running():
             time.sleep(0.01)
         began = time.monotonic()
@@ -45,5 +45,5 @@ def test_a_crew_that_is_stopped_ends_at_once() -> None:
 
 
 def test_a_model_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with TranslatorPool("en-dee", 2) as crew, pytest.raises(weft.WeftError, match="en-de"):
-        list(crew.search(["cat"], Greedy()))
+    with TranslatorPool("en-dee", 2) as pool, pytest.raises(weft.WeftError, match="en-de"):
+        list(pool.search(["cat"], Greedy()))

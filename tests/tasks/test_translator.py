@@ -32,9 +32,9 @@ def test_a_single_string_is_a_mistake(toy: weft.Translator) -> None:
 
 @pytest.mark.parametrize("text", [None, 3, ["red"]])
 def test_what_is_not_a_text_is_named(toy: weft.Translator, text: object) -> None:
-    with pytest.raises(weft.WeftError, match=f"line 2 is {re.escape(repr(text))}; a text is wanted"):
+    with pytest.raises(weft.WeftError, match=f"line 2: expected a text, got {re.escape(repr(text))}"):
         toy.translate(["red", text])  # type: ignore[list-item]
-    with pytest.raises(weft.WeftError, match=f"the sentence is {re.escape(repr(text))}; a text is wanted"):
+    with pytest.raises(weft.WeftError, match=f"the sentence: expected a text, got {re.escape(repr(text))}"):
         toy.attention(text)  # type: ignore[arg-type]
 
 
@@ -42,18 +42,18 @@ def test_a_model_is_loaded_by_its_path(toy: weft.Translator) -> None:
     assert weft.load(toy.folders[0].path).folders == toy.folders
 
 
-def test_a_translator_says_how_it_is_had(toy: weft.Translator) -> None:
+def test_the_repr_of_a_translator_loads_it(toy: weft.Translator) -> None:
     assert eval(repr(toy), {"weft": weft}).folders == toy.folders
 
 
-def test_a_beam_of_nothing_is_refused(toy: weft.Translator) -> None:
-    with pytest.raises(weft.WeftError, match="a beam is at least 1 wide, not 0"):
+def test_a_beam_of_width_0_is_refused(toy: weft.Translator) -> None:
+    with pytest.raises(weft.WeftError, match="beam width must be at least 1, got 0"):
         toy.translate(["a"], beam=0)
 
 
-def test_nothing_to_look_at_is_said(toy: weft.Translator) -> None:
+def test_attention_of_an_empty_text_is_refused(toy: weft.Translator) -> None:
     for text, target, which in (("", None, "sentence"), ("red", "", "target")):
-        with pytest.raises(weft.WeftError, match=f"the {which} is empty: there is nothing to look at"):
+        with pytest.raises(weft.WeftError, match=rf"^the {which} is empty\.$"):
             toy.attention(text, target)
 
 
@@ -124,16 +124,18 @@ def test_attention_for_a_given_translation(toy: weft.Translator) -> None:
         ("I have a lot of work to do.", "work", "Ich habe viel zu tun.", None),
     ],
 )
-def test_where_the_word_begins_that_a_term_became(text: str, term: str, translation: str, token: str | None) -> None:
+def test_beginnings_finds_the_word_that_a_term_became(
+    text: str, term: str, translation: str, token: str | None
+) -> None:
     german = weft.load("en-de")
     ids, start = german.tokeniser.encode(translation), text.index(term)
     [place] = german.beginnings(text, ids, [(start, start + len(term))])
     assert token == (None if place is None else german.tokeniser.readable(ids)[place])
 
 
-def test_models_with_other_subwords_cannot_vote(toy: weft.Translator, tmp_path: Path) -> None:
+def test_an_ensemble_needs_one_vocabulary(toy: weft.Translator, tmp_path: Path) -> None:
     other = toy_run(tmp_path / "other", vocabulary=290)
-    with pytest.raises(weft.WeftError, match="have different subwords"):
+    with pytest.raises(weft.WeftError, match="have different vocabularies"):
         weft.load(f"{toy.folders[0].path},{other.path}")
 
 
