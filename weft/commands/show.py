@@ -77,11 +77,11 @@ def _parts(wanted: str | None) -> None:
 def _one(name: str, settings: list[str]) -> None:
     from weft.folder import Folder, find_plan, is_plan
     from weft.plans.notation import write_yaml
-    from weft.plans.resolved import whole
+    from weft.plans.resolved import resolved
     from weft.plans.size import outline, parameters_by_part, step_cost
 
     found = find_plan(name, also=LISTS).with_settings(settings)
-    print(write_yaml(whole(found).to_dict()))
+    print(write_yaml(resolved(found).to_dict()))
     counts = parameters_by_part(outline(found))
     total = sum(counts.values())
     print(f"parameters: {total:,}")

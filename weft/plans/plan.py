@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, ClassVar, get_type_hints
 
 import yaml
 
@@ -36,6 +36,8 @@ RELATED = {
 
 @dataclass(frozen=True)
 class Encoder:
+    is_causal: ClassVar[bool] = False  # whether a position may depend on those before it only
+
     layers: int = 6
     dropout: float = 0.1  # on each sub-layer's output and on the embedding sum
     mixer: Slot = Part("attention")
@@ -48,6 +50,8 @@ class Encoder:
 
 @dataclass(frozen=True)
 class Decoder(Encoder):
+    is_causal: ClassVar[bool] = True
+
     cross: Slot = Part("attention")  # the mixer that looks at the encoder
 
 
@@ -109,6 +113,10 @@ class Plan:
 
             raise WeftError("\n".join([*wrong, *wrong_choices(plan)]))
         return plan
+
+    def sides(self) -> dict[str, Encoder]:
+        """The sides of the model, by the names of their sections."""
+        return {"encoder": self.encoder, "decoder": self.decoder}
 
     def to_dict(self) -> dict[str, Any]:
         """As nested dictionaries, the way YAML has it."""
@@ -194,7 +202,9 @@ def _replaced(thing: Any, path: list[str], value: Any, key: str) -> Any:
     old = getattr(thing, name)
     if not rest:
         kind = get_type_hints(type(thing))[name]
-        return replace(thing, **{name: _parts(value, kind, name, key) if kind in (Part, Slot) else _read(old, value, key)})
+        return replace(
+            thing, **{name: _parts(value, kind, name, key) if kind in (Part, Slot) else _read(old, value, key)}
+        )
     if isinstance(old, str | int | float):
         raise WeftError(f"{key}: {name} is a plain {type(old).__name__} and has no options.")
     return replace(thing, **{name: _replaced(old, rest, value, key)})
