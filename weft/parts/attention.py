@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.parts.call import Call
+from weft.parts.diagram import Block, count
 from weft.parts.mixer import Mixer
 
 
@@ -60,6 +61,7 @@ class Attention(Mixer):
     complexity = "t²·k"
     is_sequential = False
     reach = None
+    attends = True
 
     def __init__(
         self,
@@ -94,6 +96,14 @@ class Attention(Mixer):
                     call.watch.see(call.place, name, seen)  # (B, H, T or S, K); visible: (B or 1, 1, T or 1, S)
             mixed = call.watch.change(call.place, "heads", mixed)
         return self.out(mixed.flatten(2))  # type: ignore[no-any-return]  # (B, T, D)
+
+    def block(self) -> Block:
+        name = "masked self-attention" if self.pattern is causal else "self-attention"
+        sizes = {"heads": self.heads, "key width": self.key_width, "value width": self.value_width}
+        return Block(name, count(self), sizes)
+
+    def last_weights(self) -> list[Tensor]:
+        return [self.out.weight]
 
     def looks(self, x: Tensor, call: Call) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
         """Queries, keys and values of each head, (B, H, T or S, K), and the keys that a query may see."""
