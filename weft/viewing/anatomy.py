@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from weft.data.batches import filled
 from weft.models.sequence_to_sequence import SequenceToSequence
-from weft.parts.attention import Attention, causal
+from weft.parts.attention import Attention
 from weft.parts.context_attention import ContextAttention
 from weft.parts.convolution import Bottleneck, Convolution, GatedConvolution
 from weft.parts.decoders import (
@@ -192,7 +192,7 @@ def _within(part: nn.Module) -> Block:
     """Whatever looks at its own sequence only."""
     match part:
         case Attention():
-            name = "masked self-attention" if part.pattern is causal else "self-attention"
+            name = "masked self-attention" if part.is_causal else "self-attention"
             return Block(name, _count(part), _heads(part))
         case FeedForward():
             return Block("feed-forward", _count(part), {"hidden": part.hidden})
