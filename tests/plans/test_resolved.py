@@ -19,7 +19,8 @@ def test_a_whole_plan_is_the_same_model(name: str) -> None:
 def test_defaults_are_said() -> None:
     full = resolved(plan("transformer-base")).to_dict()
     attention = {"name": "attention", "heads": 8, "key_width": 64, "value_width": 64, "dropout": 0.0}
-    assert full["encoder"]["mixer"] == full["decoder"]["cross"] == attention
+    assert full["decoder"]["cross"] == attention
+    assert full["encoder"]["mixer"] == {**attention, "position": "none", "pattern": "full"}
     assert full["encoder"]["feed_forward"] == {"name": "mlp", "hidden": 2048, "activation": "relu", "dropout": 0.0}
     assert full["training"]["schedule"] == {"name": "inverse-sqrt", "warmup": 4000}
     assert full["encoder"]["join"] == "add", "a part without options stays a word"

@@ -60,7 +60,7 @@ def test_an_unknown_part_in_a_list() -> None:
 def test_an_unknown_option() -> None:
     assert wrong("encoder.mixer.head=4") == [
         "encoder.mixer: there is no option of mixer 'attention' named 'head'. Did you mean 'heads'? "
-        "Known: dropout, heads, key_width, value_width."
+        "Known: dropout, heads, key_width, pattern, position, value_width."
     ]
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from torch import nn
 
 from weft.parts import activations, batching, inits, schedules
-from weft.parts.attention import Attention, causal, full
+from weft.parts.attention import Attention
 from weft.parts.batching import Batching
 from weft.parts.body import Body
 from weft.parts.context_attention import Additive, ContextAttention, Dot, General
@@ -16,8 +16,10 @@ from weft.parts.heads import Head, SoftmaxHead
 from weft.parts.layers import Add, Decoder, EncoderStack, Join, NoResidual, PostNorm, PreNorm, ScaledAdd, Wiring
 from weft.parts.mixer import Mixer
 from weft.parts.norms import LayerNorm, NoNorm, Norm, RMSNorm
+from weft.parts.patterns import Pattern
 from weft.parts.positions import ConcatenatedSinusoid, Learned, NoPosition, Position, Sinusoid
 from weft.parts.recurrent import GRU, LSTM, Backward, Both, Cell, Forward, Recurrence
+from weft.parts.relative_positions import RelativePosition
 from weft.parts.schedules import Schedule
 from weft.plans import stacks
 from weft.plans.catalogue import Catalogue
@@ -37,6 +39,20 @@ ACTIVATIONS: Catalogue[nn.Module] = Catalogue(
         "identity": activations.identity,
     },
 )
+
+
+def no_relative_position(heads: int, key_width: int, value_width: int) -> None:
+    """Q Kᵀ as it is: what stands where is known from the embeddings only"""
+
+
+def full() -> None:
+    """Every query sees every key; in decoders, every key of its past"""
+
+
+RELATIVE_POSITIONS: Catalogue[RelativePosition | None] = Catalogue(
+    "mixer.position", ("heads", "key_width", "value_width"), {"none": no_relative_position}
+)
+PATTERNS: Catalogue[Pattern | None] = Catalogue("mixer.pattern", (), {"full": full})
 
 
 def mlp(width: int, *, hidden: int | None = None, activation: str = "relu", dropout: float = 0.0) -> FeedForward:
@@ -67,9 +83,13 @@ def attention(
     key_width: int | None = None,
     value_width: int | None = None,
     dropout: float = 0.0,
+    position: str = "none",
+    pattern: str = "full",
 ) -> Attention:
     """softmax(Q Kᵀ / √d_k) V in several heads (arXiv:1706.03762)"""
-    return Attention(width, heads, key_width, value_width, dropout, causal if is_causal else full)
+    made = Attention(width, heads, key_width, value_width, dropout, is_causal, pattern=PATTERNS.build(pattern))
+    made.position = RELATIVE_POSITIONS.build(position, heads, made.key_width, made.value_width)
+    return made
 
 
 CELLS: dict[str, type[Cell]] = {"lstm": LSTM, "gru": GRU}  # the mixers that are recurrent
@@ -207,6 +227,7 @@ MIXERS: Catalogue[Mixer] = Catalogue(
         "plain-convolution": plain_convolution,
         "bottleneck": bottleneck,
     },
+    inner={"position": RELATIVE_POSITIONS, "pattern": PATTERNS},
 )
 CROSSES: Catalogue[Mixer | None] = Catalogue(
     "cross",
@@ -259,6 +280,8 @@ BATCHINGS: Catalogue[Batching] = Catalogue(
 
 ALL = (
     MIXERS,
+    RELATIVE_POSITIONS,
+    PATTERNS,
     CROSSES,
     FEED_FORWARDS,
     ACTIVATIONS,
