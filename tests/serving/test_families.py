@@ -8,7 +8,8 @@ from fastapi.testclient import TestClient
 
 from tests.checking.test_checks import model_folder
 from tests.contracts.tiny import tiny_plan
-from weft.serving.app import Settings, create_app
+from weft.serving.app import create_app
+from weft.serving.settings import Settings
 from weft.translator import Translator
 
 FORMULAS = {  # of the score

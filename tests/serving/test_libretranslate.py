@@ -10,7 +10,7 @@ from weft.decoding import Beam, Search
 from weft.serving import keys, libretranslate
 from weft.serving.app import create_app
 from weft.serving.queue import Queue
-from weft.serving.service import Settings
+from weft.serving.settings import Settings
 from weft.translator import Translator
 
 ASKED = {"q": "red cat", "source": "en", "target": "de"}
@@ -167,13 +167,13 @@ def test_what_there_is(client: TestClient) -> None:
     assert told["language"]["target"] == {"code": "de", "name": "German"}
 
 
-def test_what_is_refused_is_told(client: TestClient) -> None:
+def test_invalid_requests_get_400_and_a_sentence(client: TestClient) -> None:
     assert client.post("/translate").json() == {"error": "q is missing. source is missing. target is missing."}
     assert refused(client, q="") == refused(client, q=3) == refused(client, q=["a", 3])
-    assert refused(client, q=[]) == "q is a text or a list of texts, and not empty."
+    assert refused(client, q=[]) == "q must be a non-empty text or list of texts."
     assert refused(client, target="fr") == "there is no language 'fr'. Known: de, en."
-    assert refused(client, source="de", target="en") == "this model translates from en to de, and not to en."
-    assert refused(client, source="auto", target="en") == "this model translates from en to de, and not to en."
+    assert refused(client, source="de", target="en") == "this model translates from en to de, not to en."
+    assert refused(client, source="auto", target="en") == "this model translates from en to de, not to en."
     assert refused(client, format="pdf") == "format should be 'text' or 'html'."
     assert "alternatives should be" in refused(client, alternatives=1000)
     assert "20,001 characters are too many" in refused(client, q="x" * 20_001)
@@ -188,9 +188,7 @@ def test_json_that_is_not_said_to_be_json(client: TestClient, path: str, kind: s
     body = b' {"q": "a", "text": "a", "source": "en", "target": "de"}'
     answer = client.post(path, content=body, headers={"content-type": kind} if kind else {})
     assert answer.status_code == 400
-    assert answer.json() == {
-        "error": "the body looks like JSON: that is said with the header Content-Type: application/json."
-    }
+    assert answer.json() == {"error": "the body looks like JSON; set Content-Type: application/json."}
 
 
 @pytest.mark.parametrize("body", ['{"q": "a"', "[1]", "", '{"q": "\\ud800", "source": "en", "target": "de"}', "\xff"])
@@ -221,7 +219,7 @@ def test_keys_are_compared_in_constant_time(toy: Translator, monkeypatch: pytest
 
 def test_a_key(toy: Translator) -> None:
     with TestClient(create_app(toy, Settings(api_key="geheim"))) as client:
-        assert refused(client, 403) == "this service asks for an API key."
+        assert refused(client, 403) == "this service requires an API key."
         assert refused(client, 403, api_key="geheim!") == "the API key is wrong."
         assert asked(client, api_key="geheim")
         header = {"Authorization": "Bearer geheim"}

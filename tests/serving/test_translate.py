@@ -111,7 +111,7 @@ def test_heads_that_are_off_change_the_scores(client: TestClient) -> None:
     )
 
 
-def test_what_is_refused_is_told(client: TestClient) -> None:
+def test_invalid_requests_get_400_and_a_sentence(client: TestClient) -> None:
     assert refused(client) == "text is missing."
     assert refused(client, txt="red").startswith("text is missing. there is no field 'txt'. Did you mean 'text'?")
     assert refused(client, text="red", glossary=[{"source": "a", "target": "b", "x": 1}]) == (
@@ -121,8 +121,8 @@ def test_what_is_refused_is_told(client: TestClient) -> None:
     assert refused(client, text="red", glossary=[{"source": "a" * 201, "target": "b"}]) == (
         "glossary[0].source should have at most 200 characters."
     )
-    assert refused(client, text="red", glossary=[3]) == "glossary[0] should be an object in JSON."
-    assert refused(client, text="red", nbest=6) == "nbest 6 needs a beam of 6 or more, not 5."
+    assert refused(client, text="red", glossary=[3]) == "glossary[0] must be a JSON object."
+    assert refused(client, text="red", nbest=6) == "nbest 6 needs a beam of at least 6, got 5."
     assert "beam should be" in refused(client, text="red", beam=0)
     assert "20,001 characters are too many" in refused(client, text="x" * 20_001)
     assert refused(client, text="red", **{f"x{i}": 0 for i in range(5000)}).count("there is no field") == 20
