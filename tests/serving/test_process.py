@@ -68,7 +68,7 @@ def test_a_client_of_libretranslate_works_unchanged(address: str, toy: Translato
     assert (error.value.code, json.load(error.value)) == (403, {"error": "this service requires an API key."})
 
 
-def test_a_client_that_hangs_up_is_forgotten(address: str) -> None:
+def test_a_disconnected_client_leaves_the_queue(address: str) -> None:
     host, port = address.removeprefix("http://").split(":")
     body = json.dumps({"q": "red cat. " * 10_000, "source": "en", "target": "de", "api_key": "geheim"})
     with socket.create_connection((host, int(port))) as line:
