@@ -113,7 +113,7 @@ def serving(model: str) -> Iterator[str]:
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
-            yield process.stdout.readline().split()[4]
+            yield process.stdout.readline().split()[3]  # Serving en-de at http:…
         finally:
             process.terminate()
 

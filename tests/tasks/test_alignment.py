@@ -23,14 +23,14 @@ def test_tokens_belong_to_the_words_between_white_space() -> None:
     assert words([]) == []
 
 
-def test_where_nothing_looks_words_keep_their_order() -> None:
+def test_diagonal_alignment_keeps_the_word_order() -> None:
     assert links(diagonal(3, 3)) == [(0, 0), (1, 1), (2, 2)]
     assert links(diagonal(4, 2)) == [(0, 0), (2, 1)]
     assert links(diagonal(2, 4)) == [(0, 0), (0, 1), (1, 2), (1, 3)]
     assert diagonal(2, 0) == []
 
 
-def test_tokens_of_a_word_look_together() -> None:
+def test_weights_of_tokens_are_summed_by_word() -> None:
     """Two source words of one and two tokens, two target words of two and one; both ends are left out."""
     cross = torch.tensor(
         [[[[0.6, 0.1, 0.1, 0.2], [0.2, 0.2, 0.2, 0.4], [0.2, 0.3, 0.3, 0.2], [0.0, 0.0, 0.0, 1.0]]]]
@@ -45,7 +45,7 @@ def test_tokens_of_a_word_look_together() -> None:
     assert late[1] == pytest.approx([0.0, 0.0])
 
 
-def test_what_was_written_from_a_word_is_what_it_looks_at_most_too() -> None:
+def test_written_from_needs_agreement_in_both_directions() -> None:
     """Three target words over three source words: the second also looks at the first word, but less than the first."""
     weights = [[0.7, 0.2, 0.1], [0.5, 0.3, 0.2], [0.1, 0.5, 0.4]]
     assert [written_from([source], weights) for source in range(3)] == [0, 2, None]
@@ -77,12 +77,12 @@ def test_the_head_that_finds_the_sure_links_is_chosen() -> None:
 
 
 @pytest.mark.parametrize("damaged", [None, [], {}, {"layer": 9, "head": 1, "late": True}, {"layer": 1, "head": "x"}])
-def test_where_nothing_was_chosen_the_last_layer_but_one_is_believed(damaged: object) -> None:
+def test_default_aligner_is_the_penultimate_layer(damaged: object) -> None:
     assert known_or_usual(damaged, [8] * 6) == Aligner(5)
     assert known_or_usual(damaged, [8]) == Aligner(1)
     assert known_or_usual(damaged, [0, 8, 0, 8]) == Aligner(2)  # of those that look
 
 
-def test_what_was_chosen_is_believed() -> None:
+def test_a_recorded_aligner_is_used() -> None:
     assert known_or_usual({"layer": 2, "head": None, "late": True}, [8] * 6) == Aligner(2, None, True)
     assert known_or_usual({"layer": 2, "head": 8, "late": False}, [8] * 6) == Aligner(2, 8, False)
