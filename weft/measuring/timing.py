@@ -46,4 +46,4 @@ def peak_bytes(workload: Workload) -> int:
         profiler.export_chrome_trace(str(file))
         events = json.loads(file.read_text(encoding="utf-8"))["traceEvents"]
     blocks = sorted((event for event in events if event["name"] == "[memory]"), key=lambda event: event["ts"])
-    return max(accumulate((block["args"]["Bytes"] for block in blocks), initial=0))
+    return max(accumulate((int(block["args"]["Bytes"]) for block in blocks), initial=0))
