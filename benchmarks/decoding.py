@@ -27,7 +27,6 @@ from benchmarks.measure import interleaved, machine, say
 from benchmarks.peers import transformers_model
 from weft.crew import TranslatorPool
 from weft.data.batches import filled
-from weft.data.examples import EXAMPLES
 from weft.data.reading import read_pairs
 from weft.decoding import best_first
 from weft.decoding.hypothesis import length_limits
@@ -36,6 +35,7 @@ from weft.exports.ctranslate2 import Engine, write
 from weft.folder import Folder, parameters, save_weights
 from weft.models.sequence_to_sequence import PAD, START
 from weft.plans.presets import plan
+from weft.samples.sentences import EXAMPLES
 from weft.translator import Translator, load
 
 BATCHES = (32, 64, 128)  # sentences that CTranslate2 translates together

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from itertools import cycle
 from typing import Any
 
-from weft.data.examples import EXAMPLES
+from weft.samples.sentences import EXAMPLES
 
 SHORT = EXAMPLES["en"]
 LONG = (" ".join(SHORT) + "\n") * 30

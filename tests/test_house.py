@@ -19,6 +19,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "errors": set(),
     "disk": {"errors"},
     "machine": {"errors"},
+    "samples": {"errors"},
     "parts": {"errors"},
     "models": {"errors", "parts"},
     "plans": {"errors", "disk", "parts", "models"},
@@ -31,7 +32,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "translator": {"errors", "parts", "models", "plans", "text", "decoding", "evaluation", "viewing", "folder"},
 }
 MAY_KNOW["crew"] = MAY_KNOW["translator"] | {"translator"}
-MAY_KNOW["exports"] = MAY_KNOW["translator"] | {"translator", "machine"}
+MAY_KNOW["exports"] = MAY_KNOW["translator"] | {"translator", "machine", "samples"}
 MAY_KNOW["serving"] = MAY_KNOW["translator"] | {"translator"}
 MAY_KNOW["measuring"] = {"errors", "machine", "parts", "models", "plans", "viewing"}
 MAY_KNOW["checking"] = MAY_KNOW["exports"] | {"exports", "training"}

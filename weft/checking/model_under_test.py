@@ -9,11 +9,11 @@ from itertools import islice
 import torch
 
 from weft.data.batches import filled
-from weft.data.examples import EXAMPLES
 from weft.data.tokeniser import SPECIAL_TOKENS, Tokeniser
 from weft.decoding import Greedy, Hypothesis
 from weft.folder import Folder
 from weft.models.sequence_to_sequence import END, SequenceToSequence
+from weft.samples.sentences import EXAMPLES
 
 SENTENCES = 6  # of the model's own, beside those that are made up
 

@@ -7,12 +7,12 @@ from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
-from weft.data.examples import EXAMPLES
 from weft.data.reading import read_lines
 from weft.errors import WeftError, install, unknown
 from weft.exports.agreement import Agreement, agreement
 from weft.folder import Folder
 from weft.machine import ask
+from weft.samples.sentences import EXAMPLES
 from weft.translator import Translator
 
 # A format is a module here, named as the package it needs, with `refuse_inexpressible`, `write`, `Engine` and
