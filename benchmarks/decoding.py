@@ -26,9 +26,8 @@ from benchmarks.measure import interleaved
 from benchmarks.peers import transformers_model
 from benchmarks.record import arguments, record
 from benchmarks.tables import decoding as table
-from weft.crew import TranslatorPool
+from weft.tasks.pool import TranslatorPool
 from weft.data.batches import filled
-from weft.data.examples import EXAMPLES
 from weft.data.reading import read_pairs
 from weft.decoding import best_first
 from weft.decoding.hypothesis import length_limits

@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks.record import arguments, record
 from benchmarks.tables import load as table
-from weft.data.examples import EXAMPLES
+from weft.samples.sentences import EXAMPLES
 
 SHORT = EXAMPLES["en"]
 LONG = (" ".join(SHORT) + "\n") * 30
