@@ -3,17 +3,17 @@
     python -m benchmarks.glossary
     python -m benchmarks.glossary --quick --json
 
-Of each term that occurs: does it come, and is the usual word there as well? Of each sentence: which share of the other
-words of its free translation is still there? All of it twice: where terms stand for the word that the model would have
-written, as `weft serve` has it, and where they stand for none.
+For each term that occurs: is it in the translation, and is the usual word there as well? For each sentence: what
+fraction of the other words of its unconstrained translation is still there? Measured twice: with terms that replace the
+word that the model would have written, as in `weft serve`, and with terms that replace none.
 """
 
-import argparse
 import re
 from statistics import mean
 from typing import Any
 
-from benchmarks.measure import say
+from benchmarks.record import arguments, record
+from benchmarks.tables import glossary as table
 from weft.data.sentences import split_sentences
 from weft.decoding import Beam, Constrained, Phrase
 from weft.serving.glossary import Term, occurring, phrases_of
@@ -82,22 +82,14 @@ def measured(translator: Translator, sentences: list[str], is_placed: bool) -> d
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--quick", action="store_true", help="a dozen sentences")
-    options.add_argument("--json", action="store_true", help="with every translation")
-    given = options.parse_args()
+    given = arguments(__doc__, quick="a dozen sentences").parse_args()
     translator = load("en-de")
     sentences = [sentence for sentence, _ in split_sentences(SENTENCES.strip())][: 12 if given.quick else None]
     found = {
-        "in the place of the usual word": measured(translator, sentences, is_placed=True),
-        "where they are likeliest": measured(translator, sentences, is_placed=False),
+        "terms in the place of the usual word": measured(translator, sentences, is_placed=True),
+        "terms where they are likeliest, for comparison": measured(translator, sentences, is_placed=False),
     }
-    lines = [
-        f"terms {way}: {one['terms']}, {one['come']} come, {one['beside']} beside the usual word; "
-        f"{one['stay']:.0%} of the other words stay"
-        for way, one in found.items()
-    ]
-    say(found, given.json, "\n".join(lines))
+    record(given, "glossary", found, table(found), seeds=())
 
 
 if __name__ == "__main__":

@@ -1,14 +1,13 @@
-"""What does the house cost? A training step of a recurrent plan, beside the loop that one would write by hand.
+"""How fast is a training step of a recurrent plan, compared with a loop written by hand?
 
     python -m benchmarks.recurrence
     python -m benchmarks.recurrence --quick --json
 
-The loops have the plan's own weights, so before anything is timed their loss without dropout has to be weft's. They
-are what is found in textbooks: `torch.nn.LSTM`, `GRU` and `GRUCell`, `Dropout` and `cross_entropy`. Each is timed with
-weft's loss too: what is left between those two is the recurrence alone. Batches are those of `benchmarks.training`.
+The loops have the plan's own weights, and before anything is timed their loss without dropout must equal weft's. They
+are textbook code: `torch.nn.LSTM`, `GRU` and `GRUCell`, `Dropout` and `cross_entropy`. Each is timed with weft's loss
+too, which leaves the recurrence as the only difference. Batches are those of `benchmarks.training`.
 """
 
-import argparse
 import math
 from collections.abc import Callable
 from copy import deepcopy
@@ -18,8 +17,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from benchmarks.measure import interleaved, machine, say
+from benchmarks.measure import interleaved
 from benchmarks.peers import shifted
+from benchmarks.record import arguments, record
+from benchmarks.tables import recurrence as table
 from benchmarks.training import VOCABULARY, Mean, batches_like_multi30k, check, mean_of, turn, weft_mean
 from weft.data.codecs.subwords import PAD
 from weft.models.base import Batch
@@ -141,29 +142,14 @@ def measure(name: str, rounds: int) -> dict[str, object]:
             key: {**time.to_dict(), "target_tokens_per_second": round(tokens / time.median)}
             for key, time in times.items()
         },
-        "rounds": rounds,
-        "machine": machine(),
     }
 
 
-def table(result: dict[str, object]) -> str:
-    rows = [f"{result['plan']}"]
-    for name, row in result["systems"].items():  # type: ignore[attr-defined]
-        rows.append(
-            f"  {name:26} {row['target_tokens_per_second']:>8,} target tokens/s   {row['median']:.3f} s a turn"
-            f"   ({row['low']:.3f} to {row['high']:.3f})   weft takes {result['time_against'][name]} of it"  # type: ignore[index]
-        )
-    return "\n".join(rows)
-
-
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--quick", action="store_true", help="three rounds")
-    options.add_argument("--json", action="store_true")
-    given = options.parse_args()
-    for name in LOOPS:
-        result = measure(name, 3 if given.quick else 7)
-        say(result, given.json, table(result))
+    given = arguments(__doc__, quick="three rounds").parse_args()
+    rounds = 3 if given.quick else 7
+    found = {"rounds": rounds, "plans": [measure(name, rounds) for name in LOOPS]}
+    record(given, "recurrence", found, table(found))
 
 
 if __name__ == "__main__":

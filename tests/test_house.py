@@ -21,6 +21,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "errors": set(),
     "disk": {"errors"},
     "machine": {"errors"},
+    "samples": {"errors"},
     "parts": {"errors"},
     "models": {"errors", "parts"},
     "plans": {"errors", "disk", "parts", "models"},
@@ -31,9 +32,10 @@ MAY_KNOW: dict[str, set[str]] = {
     "weights": {"errors", "disk"},
     "folder": {"errors", "disk", "models", "plans", "data", "weights"},
 }
-MAY_KNOW["tasks"] = set(MAY_KNOW) - {"machine"}
+MAY_KNOW["samples"] = {"errors"}  # data that weft brings along
+MAY_KNOW["tasks"] = set(MAY_KNOW) - {"machine", "samples"}
 MAY_KNOW["training"] = MAY_KNOW["tasks"] | {"tasks"}
-MAY_KNOW["exports"] = MAY_KNOW["tasks"] | {"tasks", "machine"}
+MAY_KNOW["exports"] = MAY_KNOW["tasks"] | {"tasks", "machine", "samples"}
 MAY_KNOW["serving"] = MAY_KNOW["tasks"] | {"tasks"}
 MAY_KNOW["measuring"] = {"errors", "machine", "parts", "models", "plans", "data", "viewing"}
 MAY_KNOW["checking"] = MAY_KNOW["exports"] | {"exports", "training"}

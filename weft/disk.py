@@ -67,7 +67,7 @@ def seal(folder: Path, names: Sequence[str]) -> None:
 def damage(folder: Path, names: Sequence[str]) -> str | None:
     """What is wrong with these files, in words; None: they are as they were sealed."""
     try:
-        lines = read_text(within(folder, SUMS), MOST_SUMS).splitlines()
+        lines = read_text(path_inside(folder, SUMS), MOST_SUMS).splitlines()
     except FileNotFoundError:
         return f"its {SUMS} is missing"
     except (OSError, ValueError):
@@ -97,8 +97,8 @@ def read_text(file: Path, most: int) -> str:
     return data.decode("utf-8")
 
 
-def within(folder: Path, name: str) -> Path:
-    """A file in a folder that may come from a stranger: no link leads out of it."""
+def path_inside(folder: Path, name: str) -> Path:
+    """The path of a file in an untrusted folder, which must not be a link to somewhere outside it."""
     file = folder / name
     try:
         is_inside = file.resolve().is_relative_to(folder.resolve())
@@ -107,6 +107,9 @@ def within(folder: Path, name: str) -> Path:
     if not is_inside:
         raise WeftError(f"{file} is a link that leads out of its folder: put a copy there, if you trust it.")
     return file
+
+
+within = path_inside  # until weft/folder.py says path_inside
 
 
 @contextmanager

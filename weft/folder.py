@@ -22,7 +22,7 @@ from torch import Tensor
 from weft.data import codecs
 from weft.data.codecs import Codec
 from weft.data.corpus import Corpus
-from weft.disk import SUMS, damage, read_text, seal, within, write_text
+from weft.disk import SUMS, damage, path_inside, read_text, seal, write_text
 from weft.errors import WeftError, unknown
 from weft.models.base import Model
 from weft.plans.plan import Plan
@@ -96,16 +96,16 @@ class Folder:
         return sorted(found for found in self.checkpoints.glob("step-*") if STEP.fullmatch(found.name))
 
     def plan(self) -> Plan:
-        return _parsed(within(self.path, "plan.yaml"), read_whole_plan)
+        return _parsed(path_inside(self.path, "plan.yaml"), read_whole_plan)
 
     def codec(self, name: str = "tokeniser") -> Codec:
         """What turns values into ids and back; a task may have several, each in a file of its own."""
-        return _parsed(within(self.path, f"{name}.json"), codecs.load)
+        return _parsed(path_inside(self.path, f"{name}.json"), codecs.load)
 
     def about(self) -> dict[str, Any]:
         """Facts about the model that its task noted; none where the file is missing or damaged."""
         try:
-            about = json.loads(read_text(within(self.path, "about.json"), MOST_BYTES))
+            about = json.loads(read_text(path_inside(self.path, "about.json"), MOST_BYTES))
         except (OSError, ValueError, RecursionError):
             return {}
         return about if isinstance(about, dict) else {}
@@ -113,7 +113,7 @@ class Folder:
     def card(self) -> str | None:
         """What whoever made the model says of it."""
         try:
-            return read_text(within(self.path, "README.md"), MOST_BYTES)
+            return read_text(path_inside(self.path, "README.md"), MOST_BYTES)
         except (OSError, ValueError):
             return None
 
@@ -123,7 +123,7 @@ class Folder:
         if not Corpus.exists(tokens):
             return None
         for name in Corpus.FILES:
-            within(self.path, f"tokens/valid/{name}")
+            path_inside(self.path, f"tokens/valid/{name}")
         return None if damage(tokens, Corpus.FILES) else Corpus(tokens)
 
     def note(self, **facts: Any) -> None:
@@ -153,7 +153,7 @@ class Folder:
         newest = [self.path] if self.average.is_file() else self.steps()[-1:]
         if not newest:
             raise WeftError(f"{self.path} has no weights yet: neither model.safetensors nor a checkpoint.")
-        found = within(self.path, str((newest[0] / self.average.name).relative_to(self.path)))
+        found = path_inside(self.path, str((newest[0] / self.average.name).relative_to(self.path)))
         is_sealed = (newest[0] / SUMS).exists()  # one that was put together by hand need not be
         if is_sealed and (wrong := damage(newest[0], SEALED if newest[0] == self.path else [found.name])):
             raise WeftError(f"{newest[0]} is damaged: {wrong}.")

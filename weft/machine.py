@@ -167,6 +167,19 @@ def examine() -> dict[str, Any]:
     }
 
 
+def facts() -> dict[str, Any]:
+    """What a reader needs to know to compare timings."""
+    import torch
+
+    return {
+        "processor": processor(),
+        "cores": cores(),
+        "threads": torch.get_num_threads(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+
+
 def processor() -> str:
     named = re.search(r"^model name\s*:\s*(.+)$", _read("/proc/cpuinfo"), re.MULTILINE)
     return named[1] if named else platform.processor() or platform.machine()

@@ -376,9 +376,9 @@ MISTAKES = {
         ["translate", "run", "--sample", "--beam", "5"],
         "weft: --beam: --sample draws and does not search.",
     ),
-    "no such layer": (["attend", "run", "red", "--png", "x.png", "--layer", "7"], "there is no layer 7"),
+    "no such layer": (["attend", "run", "red", "--png", "x.png", "--layer", "7"], "layer 7 does not exist"),
     "empty sentence": (["attend", "run", " ", "--png", "x.png"], "the sentence is empty"),
-    "nowhere to draw": (["attend", "run", "red"], "--png FILE, --grid FILE, --html FILE or --json FILE"),
+    "nowhere to draw": (["attend", "run", "red"], "choose an output: --png, --grid, --html or --json"),
     "no such attention": (["attend", "run", "red", "--html", "x.html", "--kind", "crss"], "Did you mean 'cross'?"),
     "no such tokeniser": (
         ["evaluate", "run", "--source", "test.en", "--reference", "test.de", "--tokenize", "13b"],
@@ -399,7 +399,7 @@ MISTAKES = {
         ["train", "transformer-tiny", "--out", "run", "--resume", "--set", "seed=9"],
         "seed cannot be set anew when a run is resumed",
     ),
-    "a host that is not ours": (["serve", "run", "--host", "192.0.2.1"], "192.0.2.1 port 8080 cannot be listened on"),
+    "a host that is not ours": (["serve", "run", "--host", "192.0.2.1"], "cannot listen on 192.0.2.1 port 8080"),
     "languages that are none": (["serve", "run", "--languages", "english"], "such as en-de; 'english' is not"),
     "bad choice": (["translate", "run", "--too-long", "cut"], "--too-long is split or error"),
     "too large a vocabulary": (

@@ -8,8 +8,8 @@ import torch
 
 from tests.commands.test_commands import weft
 from tests.toys import SMALL
-from weft.data.dates import make_dates
 from weft.plans.presets import plan
+from weft.samples.dates import make_dates
 from weft.training.observers import Bar
 
 
@@ -20,7 +20,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     recipe, pairs = plan("dates").with_settings(SMALL), make_dates(held_out=1, valid=2, train_pairs=50)
     find_spec = importlib.util.find_spec
     monkeypatch.setattr("weft.plans.presets.plan", lambda _: recipe)
-    monkeypatch.setattr("weft.data.dates.make_dates", lambda: pairs)
+    monkeypatch.setattr("weft.samples.dates.make_dates", lambda: pairs)
     monkeypatch.setattr("weft.commands.demo._report", lambda *_: None)
     for module in ("importlib.util", "weft.training.run"):
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None if name == "matplotlib" else find_spec(name))

@@ -43,6 +43,8 @@ ENCODERS: dict[str, dict[str, Any]] = {
 # For each slot, the settings that put a part into a whole model.
 PLACES: dict[str, Any] = {
     "mixer": lambda name: {"mixer": name},
+    "mixer.position": lambda name: {"mixer": {"name": "attention", "position": name}},
+    "mixer.pattern": lambda name: {"mixer": {"name": "attention", "pattern": name}},
     "cross": lambda name: {"cross": name, **({"decoder.stack": "bytenet"} if name == "none" else {})},
     "feed_forward": lambda name: {"feed_forward": name},
     "activation": lambda name: {"feed_forward": {"name": "mlp", "activation": name}},
@@ -120,7 +122,7 @@ def without_gradient(module: nn.Module) -> list[str]:
     return [name for name, p in module.named_parameters() if p.grad is None or not p.grad.any()]
 
 
-def part(catalogue: Any, name: str, *given: Any) -> Any:
+def part(catalogue: Any, choice: Part | str, *given: Any) -> Any:
     """A part with its defaults."""
-    made = catalogue.build(Part(name), *given)
+    made = catalogue.build(choice, *given)
     return stirred(made.double()) if isinstance(made, nn.Module) else made

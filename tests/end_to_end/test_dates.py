@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from weft.data.dates import make_dates
 from weft.plans.presets import plan
+from weft.samples.dates import make_dates
 from weft.training.run import begin, trainer
 
 SHORT = {"width": 64, "feed_forward.hidden": 128, "steps": 300, "validate_every": 300, "schedule.warmup": 50}

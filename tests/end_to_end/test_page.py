@@ -124,7 +124,7 @@ def test_type_and_translate(page: Page, address: str, model: weft.Translator) ->
     assert lit.nth(weights.index(1.0)).inner_text() == "tired.", "müde was made from it"
 
 
-def test_characters_of_several_bytes_or_code_units_light_up(page: Page, address: str) -> None:
+def test_words_with_multibyte_characters_are_highlighted(page: Page, address: str) -> None:
     open_view(page, address, "translate", "Zoë likes 🍵 tea – a lot.")
     page.locator(".output .word").first.hover()
     expect(page.locator(".mirror mark")).to_have_text(["Zoë", "likes", "🍵", "tea", "–", "a", "lot."])
@@ -139,7 +139,7 @@ def test_copy_is_offered_where_the_browser_allows_it(page: Page, address: str) -
     expect(page.get_by_role("button", name="Copy")).to_be_hidden()
 
 
-def test_other_views_look_at_one_sentence(page: Page, address: str) -> None:
+def test_other_views_show_one_sentence(page: Page, address: str) -> None:
     """At the first, or at the one that is chosen in Translate, in the address or in the menu."""
     text = "I am tired. We are eating bread."
     number, sentence = page.get_by_label("number of the sentence"), page.locator(".origin q")
@@ -203,7 +203,7 @@ def test_attention_by_layer_and_head(page: Page, address: str, seen: AttentionMa
     expect(page.locator(".queries li").first).to_have_text("The")
 
 
-def test_the_matrix_says_each_number(page: Page, address: str, seen: AttentionMaps) -> None:
+def test_the_matrix_shows_each_number(page: Page, address: str, seen: AttentionMaps) -> None:
     open_view(page, address, "attention")
     page.get_by_role("radio", name="Matrix").check()
     matrix = page.locator(".matrix canvas")
@@ -227,7 +227,7 @@ def test_a_given_translation(page: Page, address: str) -> None:
     expect(page.locator(".queries li")).to_have_text(["Die", "Katze", "schläft", ".", "(end)"])
 
 
-def test_examples_are_one_click_away(page: Page, address: str) -> None:
+def test_examples_fill_the_sentence(page: Page, address: str) -> None:
     open_view(page, address, "attention")
     page.get_by_role("button", name="… too wide").click()
     expect(page.locator(".keys li").nth(12)).to_have_text("-ide")
@@ -246,7 +246,7 @@ def test_one_head_by_the_numbers(page: Page, address: str, seen: AttentionMaps) 
     expect(page.locator(".query-row").first).to_contain_text("query of schläft")
 
 
-def test_the_search_grows_and_tells_why(page: Page, address: str, model: weft.Translator) -> None:
+def test_the_search_tree_and_its_winner(page: Page, address: str, model: weft.Translator) -> None:
     open_view(page, address, "search")
     tree = model.search_tree(TEXT)
     expect(page.locator(".forest .node")).to_have_count(sum(map(len, tree.steps)))
@@ -263,7 +263,7 @@ def test_the_search_grows_and_tells_why(page: Page, address: str, model: weft.Tr
     expect(page.locator(".ended tr.winning td").first).to_have_text(likeliest.text)
 
 
-def test_there_is_nothing_to_play_with_before_the_tree(page: Page, address: str) -> None:
+def test_search_controls_are_disabled_before_the_tree(page: Page, address: str) -> None:
     held: list[Route] = []
     page.route("**/api/search", lambda route: held.append(route))
     with page.expect_request("**/api/search"):
@@ -278,7 +278,7 @@ def test_there_is_nothing_to_play_with_before_the_tree(page: Page, address: str)
         expect(control).to_be_enabled()
 
 
-def test_an_address_may_say_anything(page: Page, address: str) -> None:
+def test_invalid_addresses_fall_back_to_defaults(page: Page, address: str) -> None:
     """What it cannot mean has its default."""
     open_view(page, address, "search", more="&alpha=null&beam=[]")
     expect(page.get_by_label("length penalty α")).to_have_value("1")
@@ -292,7 +292,7 @@ def test_an_address_may_say_anything(page: Page, address: str) -> None:
     expect(page.locator(".caption")).to_contain_text("mean of heads 1, 2, 3, 4")
 
 
-def test_the_controls_show_what_is_used(page: Page, address: str, model: weft.Translator) -> None:
+def test_search_controls_show_the_values_in_use(page: Page, address: str, model: weft.Translator) -> None:
     """A beam that the menu has not is added to it; α is where the slider can stand."""
     open_view(page, address, "search", more="&beam=7&alpha=0.55")
     expect(page.get_by_label("beam")).to_have_value("7")
@@ -303,7 +303,7 @@ def test_the_controls_show_what_is_used(page: Page, address: str, model: weft.Tr
     assert number(page.locator(".ended tr.winning td").last.inner_text()) == pytest.approx(score, abs=1e-4)
 
 
-def test_an_address_shows_the_same_in_an_open_page(page: Page, address: str) -> None:
+def test_an_address_restores_the_view_in_an_open_page(page: Page, address: str) -> None:
     open_view(page, address, "attention", more="&layer=1&heads=[2]")
     page.get_by_role("radio", name="Matrix").check()
     page.get_by_role("link", name="Search").click()
@@ -317,7 +317,7 @@ def test_an_address_shows_the_same_in_an_open_page(page: Page, address: str) -> 
     expect(page.locator(".caption")).to_contain_text("Layer 1, head 2. Each row")
 
 
-def test_switch_heads_off(page: Page, address: str, model: weft.Translator) -> None:
+def test_ablate_heads(page: Page, address: str, model: weft.Translator) -> None:
     open_view(page, address, "off")
     heads = [Head("cross", layer, head) for layer in (2, 3) for head in (1, 2, 3, 4)]
     for layer in (2, 3):
@@ -338,7 +338,7 @@ def test_switch_heads_off(page: Page, address: str, model: weft.Translator) -> N
     expect(first).to_have_attribute("aria-pressed", "true")
 
 
-def test_what_heads_weigh_belongs_to_one_sentence(page: Page, address: str, model: weft.Translator) -> None:
+def test_importance_of_heads_is_reset_with_the_sentence(page: Page, address: str, model: weft.Translator) -> None:
     held: list[Route] = []
     page.route("**/api/importance", lambda route: held.append(route))
     open_view(page, address, "off")
@@ -508,7 +508,7 @@ def test_tokens_do_not_overlap(page: Page, address: str) -> None:
             assert apart
 
 
-def test_by_keyboard_alone(page: Page, address: str, seen: AttentionMaps) -> None:
+def test_keyboard_navigation(page: Page, address: str, seen: AttentionMaps) -> None:
     open_view(page, address, "search")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")  # to the view
@@ -533,7 +533,7 @@ def test_by_keyboard_alone(page: Page, address: str, seen: AttentionMaps) -> Non
         expect(page.get_by_role("radio", name=mode)).to_be_focused()
 
 
-def test_mistakes_are_told_on_the_page(browser: Browser, address: str) -> None:
+def test_errors_are_shown_on_the_page(browser: Browser, address: str) -> None:
     page = browser.new_page()  # not a watched one: the browser itself notes in the console that it was refused
     page.set_default_timeout(60_000)
     open_view(page, address, "head", more="&token=99")
@@ -554,7 +554,7 @@ def test_mistakes_are_told_on_the_page(browser: Browser, address: str) -> None:
     page.close()
 
 
-def test_a_saved_page_works_from_disk(browser: Browser, seen: AttentionMaps, tmp_path: Path) -> None:
+def test_a_saved_file_works_from_disk(browser: Browser, seen: AttentionMaps, tmp_path: Path) -> None:
     seen.save_html(tmp_path / "seen.html", kind="encoder", layer=1)
     for page in watched(browser, "file:"):
         page.goto(f"file://{tmp_path}/seen.html")
@@ -617,7 +617,7 @@ def test_tokens_above_a_matrix_do_not_touch(browser: Browser, tmp_path: Path, co
         assert (second["x"] - first["x"]) * first["rise"] > 1.05 * first["size"]
 
 
-def test_the_page_of_costs_from_disk(browser: Browser, tmp_path: Path) -> None:
+def test_the_cost_page_works_from_disk(browser: Browser, tmp_path: Path) -> None:
     """Numbers of a formula: attention crosses at 2 k, and at 64 wide that is at 128 tokens."""
     from weft.measuring.fit import Fit
     from weft.measuring.page import page as page_of

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fuzz.broken import lying, meddled, mutated, survived
-from tests.training.tiny import Told, reversed_letters, tiny_run, tiny_trainer
+from tests.toys import PAIRS
+from tests.training.tiny import Told, tiny_run, tiny_trainer
 from weft.commands import run
 from weft.data.codecs import Subwords
 from weft.data.corpus import Corpus
@@ -199,7 +200,7 @@ def test_a_header_that_lies_gets_no_memory(tmp_path: Path, claimed: int) -> None
 def test_a_codec_of_another_size_than_the_model_is_refused(tmp_path: Path, vocabulary: int) -> None:
     """More ids than the model has embeddings would be an IndexError, fewer a model that writes what no one can read."""
     theirs = good().theirs(tmp_path)
-    letters = [text for pair in reversed_letters(60) for text in pair]
-    Subwords.train(letters, vocabulary).save(theirs / "tokeniser.json")
+    texts = [text for pair in PAIRS for text in pair]
+    Subwords.train(texts, vocabulary).save(theirs / "tokeniser.json")
     with pytest.raises(WeftError, match=rf"tokeniser\.json has {vocabulary} tokens, but its model has 264"):
         load(theirs)

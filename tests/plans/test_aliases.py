@@ -41,7 +41,9 @@ def test_an_alias_sets_the_current_setting(alias: str, current: str) -> None:
     assert not {alias} - {current.split(".")[-1]} & all_words(by_alias.to_dict()), "what is written has current names"
 
 
-@pytest.mark.parametrize(("alias", "current"), [("encoder.num_layers", "encoder.layers"), ("training.lr", "training.rate")])
+@pytest.mark.parametrize(
+    ("alias", "current"), [("encoder.num_layers", "encoder.layers"), ("training.lr", "training.rate")]
+)
 def test_an_alias_works_inside_a_section(alias: str, current: str) -> None:
     section, name = alias.split(".")
     expected = PLAN.with_settings({current: 2})

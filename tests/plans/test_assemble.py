@@ -8,6 +8,7 @@ from tests.parts.watchers import Looking
 from weft.models.encoder_decoder import EncoderDecoder
 from weft.parts.dropout import Dropout
 from weft.parts.feed_forward import FeedForward
+from weft.parts.norms import LayerNorm, NoNorm, RMSNorm
 from weft.parts.positions import ConcatenatedSinusoid, Learned, NoPosition
 from weft.plans.plan import Plan
 from weft.plans.presets import plan
@@ -60,7 +61,7 @@ def test_a_list_of_parts_is_dealt_to_the_layers_in_turn() -> None:
     gates = [len(layer.feed.body.activations) for layer in model.encoder.layers]
     norms = [type(layer.feed.wiring.norm) for layer in model.encoder.layers]
     assert gates == [1, 2, 1, 2, 1]
-    assert norms == [nn.LayerNorm, nn.RMSNorm, nn.Identity, nn.LayerNorm, nn.RMSNorm]
+    assert norms == [LayerNorm, RMSNorm, NoNorm, LayerNorm, RMSNorm]
 
 
 def test_no_two_layers_share_anything() -> None:

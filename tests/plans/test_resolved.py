@@ -3,30 +3,31 @@
 import pytest
 
 from weft.plans.presets import plan
-from weft.plans.resolved import whole
+from weft.plans.resolved import resolved
 from weft.plans.size import outline
 
 
 @pytest.mark.parametrize("name", ["transformer-tiny", "bahdanau-tiny", "convs2s-tiny", "bytenet-tiny", "gnmt-tiny"])
 def test_a_whole_plan_is_the_same_model(name: str) -> None:
     said = plan(name)
-    full = whole(said)
-    assert whole(full) == full
+    full = resolved(said)
+    assert resolved(full) == full
     shapes, others = ({key: value.shape for key, value in outline(one).named_parameters()} for one in (said, full))
     assert shapes == others
 
 
 def test_defaults_are_said() -> None:
-    full = whole(plan("transformer-base")).to_dict()
+    full = resolved(plan("transformer-base")).to_dict()
     attention = {"name": "attention", "heads": 8, "key_width": 64, "value_width": 64, "dropout": 0.0}
-    assert full["encoder"]["mixer"] == full["decoder"]["cross"] == attention
+    assert full["decoder"]["cross"] == attention
+    assert full["encoder"]["mixer"] == {**attention, "position": "none", "pattern": "full"}
     assert full["encoder"]["feed_forward"] == {"name": "mlp", "hidden": 2048, "activation": "relu", "dropout": 0.0}
     assert full["training"]["schedule"] == {"name": "inverse-sqrt", "warmup": 4000}
     assert full["encoder"]["join"] == "add", "a part without options stays a word"
 
 
 def test_what_hangs_on_the_side_is_said() -> None:
-    full = whole(plan("transformer-tiny").with_settings(["mixer=[lstm, gru]", "cross=additive"]))
+    full = resolved(plan("transformer-tiny").with_settings(["mixer=[lstm, gru]", "cross=additive"]))
     assert [part.options for part in full.encoder.mixer] == [{"direction": "both"}] * 2
     assert [part.options for part in full.decoder.mixer] == [{"direction": "forward"}] * 2
     assert full.decoder.cross.options == {"hidden": 128}

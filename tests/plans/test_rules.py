@@ -60,7 +60,7 @@ def test_an_unknown_part_in_a_list() -> None:
 def test_an_unknown_option() -> None:
     assert wrong("encoder.mixer.head=4") == [
         "encoder.mixer: there is no option of mixer 'attention' named 'head'. Did you mean 'heads'? "
-        "Known: dropout, heads, key_width, value_width."
+        "Known: dropout, heads, key_width, pattern, position, value_width."
     ]
 
 
@@ -328,7 +328,12 @@ ALONE = ("feed_forward=none", "norm=none", "join=none")
 def under(stack: str, cell: str) -> tuple[str, ...]:
     """The settings of a decoder of this kind, and of an encoder that hands on what it takes up."""
     encoder = f"encoder.mixer={{name: {cell}, direction: backward}}"
-    return f"mixer={cell}", encoder, f"decoder.stack={stack}", *(["encoder.stack=final-states"] if stack in GOING_ON else [])
+    return (
+        f"mixer={cell}",
+        encoder,
+        f"decoder.stack={stack}",
+        *(["encoder.stack=final-states"] if stack in GOING_ON else []),
+    )
 
 
 @pytest.mark.parametrize("stack", ["from-encoder-state", "bahdanau", "gnmt", "input-feeding"])
@@ -362,9 +367,7 @@ def test_a_decoder_that_never_sees_the_source() -> None:
     assert wrong("cross=none", "decoder.stack=bytenet") == []
 
 
-BOTH_WAYS = (
-    "encoder.mixer: final-states hands on the state of whoever reads in one direction; set encoder.mixer.direction=backward."
-)
+BOTH_WAYS = "encoder.mixer: final-states hands on the state of whoever reads in one direction; set encoder.mixer.direction=backward."
 
 
 @pytest.mark.parametrize(
@@ -389,7 +392,13 @@ BOTH_WAYS = (
     ],
 )
 def test_a_decoder_that_goes_on_from_another_kind_of_encoder(mixer: str, layers: int, found: list[str]) -> None:
-    settings = (*ALONE, "cross=none", "decoder.mixer=lstm", "decoder.stack=from-encoder-state", "encoder.stack=final-states")
+    settings = (
+        *ALONE,
+        "cross=none",
+        "decoder.mixer=lstm",
+        "decoder.stack=from-encoder-state",
+        "encoder.stack=final-states",
+    )
     assert wrong(*settings, f"encoder.mixer={mixer}", "layers=2", f"encoder.layers={layers}") == found
 
 

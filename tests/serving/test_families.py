@@ -8,7 +8,8 @@ from fastapi.testclient import TestClient
 
 from tests.checking.test_checks import model_folder
 from tests.contracts.tiny import tiny_plan
-from weft.serving.app import Settings, create_app
+from weft.serving.app import create_app
+from weft.serving.settings import Settings
 from weft.tasks.translator import Translator
 
 FORMULAS = {  # of the score
@@ -23,7 +24,7 @@ NONE = "this model has no encoder-decoder attention"
 
 
 @pytest.mark.parametrize("family", LOOKS)
-def test_what_can_be_seen_is_seen_and_the_rest_is_told(tmp_path: Path, family: str) -> None:
+def test_routes_work_for_every_family_or_answer_400(tmp_path: Path, family: str) -> None:
     plan = tiny_plan("preset", f"{family}-tiny").with_settings({"width": 32})
     app = create_app(Translator([model_folder(tmp_path / "model", plan, ("en", "de"))]), Settings())
     with TestClient(app, raise_server_exceptions=False) as client:

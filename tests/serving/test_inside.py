@@ -48,7 +48,7 @@ def test_attention_of_a_given_translation_without_a_head(client: TestClient, toy
     close(told["maps"], seen.each("decoder", 2))
 
 
-def test_the_overview_has_a_byte_a_weight(client: TestClient, toy: Translator) -> None:
+def test_the_overview_has_one_byte_per_weight(client: TestClient, toy: Translator) -> None:
     told, seen = asked(client, "overview", kind="encoder"), toy.attention(TEXT)
     cells = [[list(b64decode(head)) for head in layer] for layer in told["pictures"]]
     assert (torch.tensor(cells) / 255 - seen.encoder.flatten(2)).abs().max() < 0.5 / 255 + 1e-6
@@ -66,7 +66,7 @@ def test_one_head_by_the_numbers(client: TestClient, toy: Translator) -> None:
     assert (told["width"], told["formula"]) == (8, "q · k")
 
 
-def test_a_field_that_is_named_as_a_place_of_a_request(client: TestClient) -> None:
+def test_an_unknown_field_named_query_is_reported(client: TestClient) -> None:
     answer = client.post("/api/head", json={"text": TEXT, "query": 0})
     assert answer.json()["error"].startswith("there is no field 'query'.")
 
@@ -81,7 +81,7 @@ def test_heads_switched_off(client: TestClient, toy: Translator) -> None:
     assert asked(client, "off")["whole"] == asked(client, "off")["without"]
 
 
-def test_what_each_head_is_worth(client: TestClient, toy: Translator) -> None:
+def test_importance_of_each_head(client: TestClient, toy: Translator) -> None:
     falls = asked(client, "importance")["falls"]
     whole = toy.attention(TEXT)
     lost = whole.score - toy.attention(TEXT, whole.ids, [Head("encoder", 2, 1)]).score
@@ -131,13 +131,15 @@ def test_sentences(client: TestClient) -> None:
         ("align", {"target": "q " * 300}, "this model allows 200"),
     ],
 )
-def test_mistakes_get_a_sentence(client: TestClient, path: str, body: dict[str, object], sentence: str) -> None:
+def test_invalid_requests_get_400_and_a_sentence(
+    client: TestClient, path: str, body: dict[str, object], sentence: str
+) -> None:
     answer = client.post(f"/api/{path}", json={"text": TEXT, **body})
     assert answer.status_code == 400
     assert sentence in answer.json()["error"]
 
 
-def test_another_layer_of_the_same_sentence_is_not_computed_again(client: TestClient) -> None:
+def test_another_layer_of_the_same_sentence_comes_from_the_cache(client: TestClient) -> None:
     asked(client, "attention", text="blue bird", layer=1)
     before = client.app.state.attention.cache_info()  # type: ignore[attr-defined]
     asked(client, "attention", text="blue bird", layer=2)

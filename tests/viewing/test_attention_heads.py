@@ -16,7 +16,7 @@ from weft.viewing.attention_maps import Recorder, check_head, heads_of
 SOURCE, TARGET = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[START, 8, 9]])
 
 
-def test_places() -> None:
+def test_place_of_each_kind() -> None:
     assert place_of("encoder", 1) == "encoder.0.mix"
     assert place_of("decoder", 3) == "decoder.2.mix"
     assert place_of("cross", 2) == "decoder.1.cross"
@@ -25,7 +25,7 @@ def test_places() -> None:
 
 
 @torch.no_grad()
-def test_a_head_that_is_off_is_a_head_whose_columns_of_the_output_matrix_are_zero() -> None:
+def test_a_head_that_is_off_equals_zero_columns_of_the_output_matrix() -> None:
     model = tiny()
     watched = model.decode(TARGET, model.encode(SOURCE), watch=HeadsOff([Head("cross", 2, 1)]))
     assert not torch.allclose(watched, model.decode(TARGET, model.encode(SOURCE)))
@@ -61,7 +61,7 @@ def test_each_layer_has_its_score() -> None:
     assert [formula(mixed, layer) for layer in (2, 3)] == ["v · tanh(W s + U h)", "q · k = s · W h"]
 
 
-def test_layers_and_heads_are_counted_by_looking() -> None:
+def test_heads_of_counts_layers_and_heads() -> None:
     counts = heads_of(tiny())
     assert counts == {"encoder": (2, 2), "decoder": (2, 2), "cross": (2, 2)}  # two layers of two
     check_head(Head("cross", 2, 2), counts)

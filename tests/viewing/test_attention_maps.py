@@ -31,12 +31,12 @@ def seen(toy: weft.Translator) -> AttentionMaps:
     return toy.attention("red cat <b>")
 
 
-def test_looking_does_not_change_the_translation(toy: weft.Translator) -> None:
+def test_recording_attention_does_not_change_the_translation(toy: weft.Translator) -> None:
     texts = ["red cat", "blue dog one", "three"]
     assert [toy.attention(text).translation for text in texts] == toy.translate(texts)
 
 
-def test_nobody_pays_for_weights_that_nobody_looks_at(toy: weft.Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_are_computed_only_when_watched(toy: weft.Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     naive = part.attention_weights
     monkeypatch.setattr(part, "attention_weights", lambda *given: calls.append(1) or naive(*given))
@@ -56,7 +56,7 @@ def test_log_probs_are_those_of_the_search(toy: weft.Translator) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_numbers_of_a_head_follow_the_lecture(seen: AttentionMaps, kind: str) -> None:
+def test_the_numbers_of_a_head_follow_the_formula(seen: AttentionMaps, kind: str) -> None:
     queries, keys = seen.axes[kind]
     for query in range(len(queries)):
         numbers = seen.numbers(kind, 2, 1, query)
@@ -76,7 +76,7 @@ def test_the_numbers_of_a_head_follow_the_lecture(seen: AttentionMaps, kind: str
 
 
 @pytest.mark.parametrize("family", ["bahdanau", "luong", "gnmt", "convs2s"])
-def test_attention_before_2017_has_a_score_of_its_own(tmp_path: Path, family: str) -> None:
+def test_attention_before_2017_has_its_own_score_function(tmp_path: Path, family: str) -> None:
     """From query and keys as the formula says, with no scale before the softmax, in whole and step by step."""
     small = tiny_plan("preset", f"{family}-tiny").with_settings({"width": 32})
     model = weft.Translator([model_folder(tmp_path, small)])
@@ -95,7 +95,7 @@ def test_attention_before_2017_has_a_score_of_its_own(tmp_path: Path, family: st
         torch.testing.assert_close(numbers.output, numbers.weights @ numbers.values)
 
 
-def test_the_output_of_a_head_is_what_the_model_goes_on_with(toy: weft.Translator) -> None:
+def test_the_output_of_a_head_is_what_the_model_uses(toy: weft.Translator) -> None:
     """From the fast kernel itself: the heads' outputs as they arrive before W^O."""
     from weft.models.encoder_decoder import END
     from weft.viewing.attention_maps import Recorder
@@ -114,13 +114,13 @@ def test_the_output_of_a_head_is_what_the_model_goes_on_with(toy: weft.Translato
     assert toy.tokeniser.encode("red cat")[-1] == END
 
 
-def test_the_ids_of_what_was_seen_show_it_again(toy: weft.Translator, seen: AttentionMaps) -> None:
+def test_attention_by_ids_is_the_same_again(toy: weft.Translator, seen: AttentionMaps) -> None:
     again = toy.attention(seen.text, seen.ids)
     assert (again.target, again.log_probs) == (seen.target, seen.log_probs)
     assert torch.equal(again.cross, seen.cross)
 
 
-def test_mistakes_are_told(seen: AttentionMaps) -> None:
+def test_errors_name_the_missing_token_layer_or_kind(seen: AttentionMaps) -> None:
     with pytest.raises(weft.WeftError, match="token 99 does not exist: tokens count from 0"):
         seen.numbers("cross", 1, 1, 99)
     with pytest.raises(weft.WeftError, match="layer 9 does not exist: this model has layers 1 to 2"):
@@ -129,7 +129,7 @@ def test_mistakes_are_told(seen: AttentionMaps) -> None:
         seen.of("encodr")
 
 
-def test_sentences_that_cannot_be_looked_at(toy: weft.Translator) -> None:
+def test_invalid_sentences_raise_errors(toy: weft.Translator) -> None:
     for text, target in (("  ", None), ("red", " ")):
         with pytest.raises(weft.WeftError, match="is empty"):
             toy.attention(text, target)
@@ -139,7 +139,7 @@ def test_sentences_that_cannot_be_looked_at(toy: weft.Translator) -> None:
         toy.attention("red", off=[Head("cross", 1, 3)])
 
 
-def test_the_decoder_looks_at_what_it_has_read(seen: AttentionMaps) -> None:
+def test_decoder_keys_are_the_target_shifted_right(seen: AttentionMaps) -> None:
     queries, keys = seen.axes["decoder"]
     assert queries == seen.target
     assert keys == ["∅", *seen.target[:-1]]
@@ -157,7 +157,7 @@ def test_raw_numbers(seen: AttentionMaps, tmp_path: Path) -> None:
     torch.testing.assert_close(torch.tensor(one["cross"]["maps"]), seen.cross[1:2, :1])
 
 
-def test_a_page_holds_everything_it_needs(seen: AttentionMaps, tmp_path: Path) -> None:
+def test_a_page_is_self_contained(seen: AttentionMaps, tmp_path: Path) -> None:
     seen.save_html(tmp_path / "seen.html", kind="encoder", layer=2)
     page = (tmp_path / "seen.html").read_text(encoding="utf-8")
     assert not re.search(r"(src|href)\s*=|https?://|@import|url\(", page), "nothing from elsewhere"
@@ -169,21 +169,19 @@ def test_a_page_holds_everything_it_needs(seen: AttentionMaps, tmp_path: Path) -
     assert "<title>red cat &lt;b&gt;</title>" in page
 
 
-def test_a_notebook_says_that_there_is_nothing_to_see(seen: AttentionMaps) -> None:
+def test_a_notebook_reports_a_model_without_attention(seen: AttentionMaps) -> None:
     none = torch.zeros(0, 0, 0, 0)
     shown = replace(seen, maps=dict.fromkeys(KINDS, none), model="a<b")._repr_html_()
     assert shown.endswith("a&lt;b has no attention.</p>")
 
 
-def test_a_notebook_shows_it_in_a_frame(seen: AttentionMaps) -> None:
+def test_a_notebook_shows_a_frame(seen: AttentionMaps) -> None:
     shown = seen._repr_html_()
     assert shown.startswith("<iframe srcdoc=")
     assert '"' not in shown.split('srcdoc="')[1].split('" style=')[0], "the page ends where the attribute does"
 
 
-def test_a_caption_says_what_is_shown_and_no_more(
-    seen: AttentionMaps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_captions_name_layers_and_heads(seen: AttentionMaps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     monkeypatch.setattr(pictures, "draw_alignment", lambda *given: said.append(given[4]))
     for which in ({}, {"layer": 2}, {"head": 1}, {"layer": 2, "head": 1}):
@@ -220,7 +218,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> weft.Translator:
 HEADS = {"name": "attention", "heads": 2}
 
 
-def test_layers_that_are_unlike(mixed: weft.Translator) -> None:
+def test_layers_with_different_numbers_of_heads(mixed: weft.Translator) -> None:
     seen = mixed.attention("red cat", "RED")
     assert mixed.heads == {"encoder": (0, 4), "decoder": (2, 2), "cross": (2, 1)}
     assert seen.encoder.shape[:2] == (2, 4)
@@ -232,7 +230,7 @@ def test_layers_that_are_unlike(mixed: weft.Translator) -> None:
     assert mixed.choose_aligner([("red cat", "RED CAT")]).layer in (1, 2)
 
 
-def test_heads_that_a_layer_does_not_have(mixed: weft.Translator) -> None:
+def test_a_missing_head_of_one_layer_raises_an_error(mixed: weft.Translator) -> None:
     seen = mixed.attention("red cat", "RED")
     with pytest.raises(weft.WeftError, match="layer 1 of this model has no encoder self-attention"):
         seen.numbers("encoder", 1, 1, 0)

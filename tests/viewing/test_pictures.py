@@ -47,7 +47,7 @@ def test_curves_are_drawn_from_a_metrics_file(tmp_path: Path) -> None:
         assert picture.width > picture.height
 
 
-def test_other_fonts_are_taken_where_the_usual_one_lacks_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fallback_fonts_for_missing_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three fonts: the usual one, one with boxes for everything, one that has what is missing."""
     has = {"usual": "abc", "boxes": "abc猫犬", "cjk": "猫"}
     entries = [FontEntry(fname="boxes", name="Last Resort High-Efficiency"), FontEntry(fname="cjk", name="CJK")]

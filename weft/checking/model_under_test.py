@@ -11,11 +11,11 @@ import torch
 
 from weft.data.batches import pad
 from weft.data.codecs.subwords import END, SPECIAL_TOKENS, Subwords
-from weft.data.examples import EXAMPLES
 from weft.decoding import Greedy, Hypothesis
 from weft.decoding.prompt import Prompt, from_source
 from weft.folder import Folder
 from weft.models.base import Generative
+from weft.samples.sentences import EXAMPLES
 from weft.tasks import task_of
 from weft.tasks.translator import Translator, languages_of
 

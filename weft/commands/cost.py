@@ -31,13 +31,14 @@ def cost(
     from weft.disk import check_writable
     from weft.errors import WeftError, install
     from weft.folder import find_plan
+    from weft.machine import facts
 
     if not find_spec("scipy"):
         raise WeftError(f"weft cost needs scipy: {install('measure')}.")
     if png and not find_spec("matplotlib"):
         raise WeftError(f"pictures need matplotlib: {install('view')}.")
     from weft.measuring.report import lines, tables
-    from weft.measuring.scaling import LENGTHS, WIDTHS, Grid, machine
+    from weft.measuring.scaling import LENGTHS, WIDTHS, Grid
     from weft.measuring.scaling import cost as measure
 
     if png and png == html:
@@ -50,7 +51,7 @@ def cost(
     for plan in found:
         grid.check(plan)
     costs = [measure(plan, grid, _report) for plan in found]
-    result = {"machine": machine(), "plans": [one.to_dict() for one in costs]}
+    result = {"machine": facts(), "plans": [one.to_dict() for one in costs]}
     if png:
         from weft.measuring.picture import draw
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.data.examples import EXAMPLES
+from weft.samples.sentences import EXAMPLES
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from weft.data.dates import DatePairs
+    from weft.samples.dates import DatePairs
     from weft.tasks.translator import Translator
 
 LOOKED_AT = EXAMPLES["en"][4]
@@ -55,10 +55,10 @@ def demo(
 def _dates(out: Path, console: "Console") -> None:
     import shutil
 
-    from weft.data.dates import make_dates
     from weft.errors import Interrupted, WeftError
     from weft.folder import Folder
     from weft.plans.presets import plan
+    from weft.samples.dates import make_dates
     from weft.tasks import load
     from weft.training.observers import Bar
     from weft.training.run import train

@@ -111,11 +111,11 @@ def _one(name: str, settings: list[str], as_yaml: bool) -> None:
 
 def _model(folder: "Folder") -> None:
     """What a folder tells beside its plan: languages, the newest scores of a run, the card of a shipped model."""
-    from weft.disk import within
+    from weft.disk import path_inside
     from weft.training.observers import metrics_rows
 
     print(f"\nlanguages: {_direction(folder)}")
-    metrics = within(folder.path, "metrics.jsonl")
+    metrics = path_inside(folder.path, "metrics.jsonl")
     validations = [row for row in metrics_rows(metrics) if "valid" in row] if metrics.is_file() else []
     for row in validations[-1:]:
         scores = ", ".join(f"{name} {value:.2f}" for name, value in row["valid"].items() if isinstance(value, float))

@@ -44,8 +44,8 @@ def translate(
 
     --json prints an object a line, with the scores and the log-probability of every token.
     """
-    from weft.data.portions import portions
     from weft.data.reading import read_lines
+    from weft.data.streaming import chunks
     from weft.decoding import Sample, best_first
     from weft.errors import WeftError
     from weft.tasks import load
@@ -68,7 +68,7 @@ def translate(
         if workers == 1
         else TranslatorPool(model, workers, device) as translator
     ):
-        for lines in portions(read_lines(sys.stdin.buffer if file is None else file), AT_A_TIME * workers):
+        for lines in chunks(read_lines(sys.stdin.buffer if file is None else file), AT_A_TIME * workers):
             answers = translator.search(lines, search, split=split, too_long=too_long, first=done + 1)
             for line, found in zip(lines, answers):
                 if as_json:

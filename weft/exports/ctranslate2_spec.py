@@ -30,7 +30,9 @@ from weft.plans.size import outline
 
 # For each slot the parts that CTranslate2 has, and of each the options that are carried over or end with training.
 EXPRESSIBLE: dict[str, dict[str, set[str]]] = {
-    "mixer": {"attention": {"heads", "key_width", "value_width", "dropout"}},
+    "mixer": {"attention": {"heads", "key_width", "value_width", "dropout", "position", "pattern"}},
+    "mixer.position": {"none": set()},
+    "mixer.pattern": {"full": set()},
     "cross": {"attention": {"heads", "key_width", "value_width", "dropout"}},
     "feed_forward": {
         "mlp": {"hidden", "activation", "dropout"},

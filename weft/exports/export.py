@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from weft.data.examples import EXAMPLES
 from weft.data.reading import read_lines
 from weft.errors import WeftError, install, unknown
 from weft.exports.agreement import Agreement, agreement
 from weft.folder import Folder
 from weft.machine import ask
+from weft.samples.sentences import EXAMPLES
 from weft.tasks.translator import Translator
 
 # A format is a module here, named as the package it needs, with `refuse_inexpressible`, `write`, `Engine` and

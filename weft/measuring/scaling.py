@@ -11,7 +11,6 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from weft.errors import WeftError
-from weft.machine import cores, processor
 from weft.measuring.fit import TERMS, Fit, fit
 from weft.measuring.timing import Workload, peak_bytes, seconds
 from weft.measuring.workloads import Decoding, decoder_mixers, layer, looks, mixers, step, widened
@@ -205,16 +204,6 @@ def counted(plan: Plan) -> dict[str, dict[str, float]]:
     if not any("t²" in mixer.complexity for mixer in mixers(plan) + decoder_mixers(plan) + looks(plan)):
         of_square = 0.0  # what an encoder stretches is rounded up, and differs from a straight line by that
     return {"layer": {"t·k²": a / plan.width**2, "t²·k": b / plan.width}, "step": {"t": of_t, "t²": of_square}}
-
-
-def machine() -> dict[str, Any]:
-    """What a reader needs to know to compare."""
-    return {
-        "processor": processor(),
-        "cores": cores(),
-        "threads": torch.get_num_threads(),
-        "torch": torch.__version__,
-    }
 
 
 def _limit(plan: Plan) -> int | None:

@@ -6,46 +6,67 @@ For components of mean 0 and variance 1 the dot product has variance d_k; dividi
 """
 
 import math
-from typing import Protocol
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.parts.call import Call
+from weft.parts.diagram import Block, count
 from weft.parts.mixer import Mixer
+from weft.parts.patterns import Pattern, both, causal
+from weft.parts.relative_positions import RelativePosition
 
 
-def attention_weights(query: Tensor, key: Tensor, visible: Tensor | None = None) -> Tensor:
-    """softmax(Q Kᵀ / √K) over the keys a query may see: (…, T, K) and (…, S, K) → (…, T, S)."""
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))  # (…, T, S)
+def attention_scores(query: Tensor, key: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Q Kᵀ / √K + bias: (…, T, K) and (…, S, K) → (…, T, S)."""
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    return scores if bias is None else scores + bias
+
+
+def attention_weights(query: Tensor, key: Tensor, visible: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
+    """The softmax of the scores over the keys that a query may see: (…, T, K) and (…, S, K) → (…, T, S)."""
+    scores = attention_scores(query, key, bias)
     if visible is not None:
         scores = scores.masked_fill(~visible, -math.inf)
     return scores.softmax(-1)
 
 
-def reference_attention(query: Tensor, key: Tensor, value: Tensor, visible: Tensor | None = None) -> Tensor:
-    """Equation 1 as it is written. What the fast path is tested against."""
-    return attention_weights(query, key, visible) @ value
+def reference_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    visible: Tensor | None = None,
+    bias: Tensor | None = None,
+    on_values: Callable[[Tensor], Tensor] | None = None,
+    dropout: float = 0.0,
+) -> Tensor:
+    """Equation 1 as it is written, with what positions add. The fast path is tested against it."""
+    weights = F.dropout(attention_weights(query, key, visible, bias), dropout)
+    return weights @ value if on_values is None else weights @ value + on_values(weights)
 
 
-class Pattern(Protocol):
-    """Which keys a query may see, as a pure function of absolute positions; None where it may see all of them."""
+class Lookup(NamedTuple):
+    """What one attention compares and averages, in heads."""
 
-    def __call__(self, query: Tensor, key: Tensor) -> Tensor | None:
-        """(B or 1, T) and (B or 1, S) → (B or 1, T, S), True where visible."""
+    query: Tensor  # (B, H, T, K)
+    key: Tensor  # (B, H, S, K)
+    value: Tensor  # (B, H, S, value width)
+    visible: Tensor | None = None  # (B or 1, 1, T or 1, S), True where a query may see a key; None: everywhere
+    bias: Tensor | None = None  # (B or 1, H or 1, T, S), added to the scaled scores
+    on_values: Callable[[Tensor], Tensor] | None = None  # weights → what is added to the averages of the values
 
-
-def full(query: Tensor, key: Tensor) -> None:
-    """Every query sees every key."""
-    return
-
-
-def causal(query: Tensor, key: Tensor) -> Tensor | None:
-    """A token sees itself and its past. A single query is the newest: all there is lies in its past."""
-    if query.size(1) == 1:
-        return None
-    return key[:, None, :] <= query[:, :, None]  # (B, T, S)
+    def mixed(self, dropout: float = 0.0) -> Tensor:
+        """The averages of the values, with the fast kernel if it can: (B, H, T, value width)."""
+        if self.on_values is not None:  # needs the weights, which the fast kernel does not return
+            return reference_attention(*self, dropout=dropout)
+        mask = self.visible
+        if self.bias is not None:
+            mask = self.bias if mask is None else self.bias.masked_fill(~mask, -math.inf)
+        return F.scaled_dot_product_attention(self.query, self.key, self.value, mask, dropout)
 
 
 class Attention(Mixer):
@@ -53,13 +74,14 @@ class Attention(Mixer):
 
     MultiHead(x, y) = Concat(head₁, …, head_H) W^O,  head_i = Attention(x W_i^Q, y W_i^K, y W_i^V)
 
-    Queries come from x. Keys and values come from the memory where the call has one (encoder-decoder attention), else
-    from x itself (self-attention); `pattern` says which of the sequence's own positions a query may see.
+    Queries come from x. Keys and values come from the memory if the call has one (encoder-decoder attention), else from
+    x itself (self-attention). In self-attention, `position` is how queries and keys know where they stand, `pattern`
+    limits which keys a query sees, and with `is_causal` it never sees the future.
     """
 
     complexity = "t²·k"
     is_sequential = False
-    reach = None
+    attends = True
 
     def __init__(
         self,
@@ -68,7 +90,9 @@ class Attention(Mixer):
         key_width: int | None = None,
         value_width: int | None = None,
         dropout: float = 0.0,
-        pattern: Pattern = full,
+        is_causal: bool = False,
+        position: RelativePosition | None = None,
+        pattern: Pattern | None = None,
     ):
         super().__init__()
         self.heads = heads
@@ -78,47 +102,91 @@ class Attention(Mixer):
         self.project = nn.Linear(width, sum(self.widths))  # W^Q, W^K and W^V, one above the other
         self.out = nn.Linear(heads * self.value_width, width)  # W^O
         self.dropout = dropout
+        self.is_causal = is_causal
+        self.position = position
         self.pattern = pattern
+        self.reach = None if pattern is None else pattern.reach
 
     def forward(self, x: Tensor, call: Call) -> Tensor:
         B, T, _ = x.shape
-        query, key, value, visible = self.looks(x, call)
-        dropout = self.dropout if self.training else 0.0
-        mixed = F.scaled_dot_product_attention(query, key, value, visible, dropout).transpose(1, 2)  # (B, T, H, K)
+        look = self.looks(x, call)
+        mixed = look.mixed(self.dropout if self.training else 0.0).transpose(1, 2)  # (B, T, H, K)
         mixed = mixed.reshape(B, T, self.heads, -1)
         if call.watch is not None:
-            weights = attention_weights(query, key, visible).transpose(1, 2).reshape(B, T, self.heads, -1)
+            weights = attention_weights(look.query, look.key, look.visible, look.bias)
+            weights = weights.transpose(1, 2).reshape(B, T, self.heads, -1)
             call.watch.see(call.place, "weights", weights.transpose(1, 2))  # (B, H, T, S)
-            for name, seen in {"query": query, "key": key, "value": value, "visible": visible}.items():
-                if seen is not None:
+            for name in ("query", "key", "value", "visible"):
+                if (seen := getattr(look, name)) is not None:
                     call.watch.see(call.place, name, seen)  # (B, H, T or S, K); visible: (B or 1, 1, T or 1, S)
+            if look.bias is not None:  # the scores are more than query · key
+                call.watch.see(call.place, "scores", attention_scores(look.query, look.key, look.bias))  # (B, H, T, S)
             mixed = call.watch.change(call.place, "heads", mixed)
         return self.out(mixed.flatten(2))  # type: ignore[no-any-return]  # (B, T, D)
 
-    def looks(self, x: Tensor, call: Call) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        """Queries, keys and values of each head, (B, H, T or S, K), and the keys that a query may see."""
+    def block(self) -> Block:
+        name = "masked self-attention" if self.is_causal else "self-attention"
+        sizes = {"heads": self.heads, "key width": self.key_width, "value width": self.value_width}
+        return Block(name, count(self), sizes)
+
+    def last_weights(self) -> list[Tensor]:
+        return [self.out.weight]
+
+    def looks(self, x: Tensor, call: Call) -> Lookup:
+        """What is compared with what: within the sequence, or across to the memory if the call has one."""
         return self._own(x, call) if call.memory is None else self._across(x, call)
 
-    def _own(self, x: Tensor, call: Call) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        asking = torch.arange(x.size(1), device=x.device)[None] if call.positions is None else call.positions
-        asked, keep = asking, call.keep
+    def _own(self, x: Tensor, call: Call) -> Lookup:
+        positions = torch.arange(x.size(1), device=x.device)[None] if call.positions is None else call.positions
+        of_keys, keep = positions, call.keep
         projected = self.project(x)
+        if self.position is not None:
+            projected = self._positioned(self.position, projected, positions, call)
         query, key, value = projected.split(self.widths, -1)  # (B, T, H · K)
         if call.state is not None:
             past = call.state.append(f"{call.place}.key_value", projected[..., self.widths[0] :])
             key, value = torch.split(past, self.widths[1:], -1)  # (B, S, H · K)
-            asked = torch.arange(past.size(1), device=x.device)[None]
-            if keep is not None:
-                keep = call.state.append(f"{call.place}.keep", keep)
+            keep = self._remembered_keep(x, call)
+            if self._compares_positions:
+                of_keys = call.state.append(f"{call.place}.positions", positions.expand(x.shape[:2]))  # (B, S)
         query, key, value = map(self._heads, (query, key, value))
-        visible = self.pattern(asking, asked)
-        if visible is not None:
-            visible = visible[:, None]  # (B, 1, T, S)
-        if keep is not None:
-            visible = keep[:, None, None] if visible is None else visible & keep[:, None, None]
-        return query, key, value, visible
+        look = Lookup(query, key, value, self._visible(positions, of_keys, key.size(2), keep, call))
+        return look if self.position is None else _with_position(look, self.position, positions, of_keys, call)
 
-    def _across(self, x: Tensor, call: Call) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    @property
+    def _compares_positions(self) -> bool:
+        """Whether positions of queries are compared with those of keys: those of cached keys are kept only then."""
+        position = self.position
+        return self.pattern is not None or (position is not None and (position.on_scores or position.on_values))
+
+    def _positioned(self, position: RelativePosition, projected: Tensor, positions: Tensor, call: Call) -> Tensor:
+        """Queries and keys that know where they stand, each by itself; values as they are."""
+        query, key, value = torch.split(projected, self.widths, -1)
+        query, key = (each.reshape(*each.shape[:2], self.heads, -1) for each in (query, key))  # (B, T, H, K)
+        query, key = position.queries(query, positions, call), position.keys(key, positions, call)
+        return torch.cat((query.flatten(2), key.flatten(2), value), -1)
+
+    def _remembered_keep(self, x: Tensor, call: Call) -> Tensor | None:
+        """Which of the cached keys are real, (B, S); None: all of them, as long as no call has told otherwise."""
+        assert call.state is not None
+        name, keep = f"{call.place}.keep", call.keep
+        if keep is None and name not in call.state.hypotheses:
+            return None
+        return call.state.append(name, torch.ones_like(x[..., 0], dtype=torch.bool) if keep is None else keep)
+
+    def _visible(self, queries: Tensor, keys: Tensor, S: int, keep: Tensor | None, call: Call) -> Tensor | None:
+        """Which keys a query may see, from the positions of both: (B or 1, 1, T or 1, S)."""
+        visible = causal(queries.size(1), S, queries.device) if self.is_causal else None
+        if self.pattern is not None:
+            visible = both(visible, self.pattern(queries, keys))  # (B or 1, T, S)
+        if keep is not None:
+            kept = keep[:, None]  # (B, 1, S)
+            if self.pattern is not None and call.keep is not None:  # padding far from any token would see nothing
+                kept = kept | ~call.keep[:, :, None]
+            visible = both(visible, kept)
+        return None if visible is None else visible[:, None]
+
+    def _across(self, x: Tensor, call: Call) -> Lookup:
         assert call.memory is not None
         memory, state = call.memory, call.state
         weight, bias, queries = self.project.weight, self.project.bias, self.widths[0]
@@ -127,11 +195,18 @@ class Attention(Mixer):
             return F.linear(memory.output, weight[queries:], bias[queries:])  # (B, S, 2 H · K)
 
         query = F.linear(x, weight[:queries], bias[:queries])
-        # Hypotheses of one sentence lie next to each other: as more queries of that sentence they share its keys.
+        # Hypotheses of a sentence are adjacent rows: as more queries of that sentence they share its keys.
         query = self._heads(query.reshape(memory.output.size(0), -1, queries))
         both = keys_and_values() if state is None else state.once(f"{call.place}.key_value", keys_and_values)
         key, value = map(self._heads, torch.split(both, self.widths[1:], -1))
-        return query, key, value, memory.keep[:, None, None]
+        return Lookup(query, key, value, memory.keep[:, None, None])
 
     def _heads(self, x: Tensor) -> Tensor:
         return x.reshape(*x.shape[:2], self.heads, -1).transpose(1, 2)  # (B, T, H · K) → (B, H, T, K)
+
+
+def _with_position(look: Lookup, position: RelativePosition, i: Tensor, j: Tensor, call: Call) -> Lookup:
+    """The same lookup with what a position part adds to its scores and to its values."""
+    bias = position.bias(look.query, i, j, call) if position.on_scores else None
+    on_values = partial(position.values, i=i, j=j, call=call) if position.on_values else None
+    return look._replace(bias=bias, on_values=on_values)

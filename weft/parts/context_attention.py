@@ -1,4 +1,4 @@
-"""Attention as it was before 2017: one head that looks at the encoder's output as it is.
+"""Attention as it was before 2017 has one head, and looks at the encoder's output as it is.
 
 α_tj = softmax over j of score(s_t, h_j),   context_t = Σ_j α_tj h_j
 
@@ -12,13 +12,16 @@ import math
 from torch import Tensor, nn
 
 from weft.parts.call import Call, Memory
+from weft.parts.diagram import Block, count
+from weft.parts.layers import SOURCE_EMBEDDINGS
 from weft.parts.mixer import Mixer
 
 
 class Score(nn.Module):
-    """How well a query and a key fit. What each of them needs is computed once, whatever the others are."""
+    """A score says how well a query and a key fit. What depends on one of them only is computed once."""
 
-    formula: str  # with s what looks, and h what is looked at
+    formula: str  # with s the query and h the key
+    hidden: int | None = None  # units of the network inside, if there is one
 
     def queries(self, x: Tensor) -> Tensor:
         """(B, T, D) → (B, T, K)"""
@@ -79,15 +82,19 @@ class General(Dot):
 
 
 class ContextAttention(Mixer):
-    """Σ_j α_tj h_j over the encoder's output; where the memory has the source embeddings, Σ_j α_tj (h_j + e_j)."""
+    """Σ_j α_tj h_j over the encoder's output; Σ_j α_tj (h_j + e_j) if the memory has the source embeddings e."""
 
     complexity = "t²·k"
     is_sequential = False
     reach = None
+    attends = True
+    uses = (SOURCE_EMBEDDINGS,)
+    rereads_source = True
 
     def __init__(self, score: Score):
         super().__init__()
         self.score = score
+        self.hidden = score.hidden
 
     def forward(self, x: Tensor, call: Call) -> Tensor:
         assert call.memory is not None, f"{call.place} looks across, but the call has no memory"
@@ -110,6 +117,9 @@ class ContextAttention(Mixer):
             call.watch.see(call.place, "visible", memory.keep[:, None, None])  # (B, 1, 1, S)
             context = call.watch.change(call.place, "heads", context[:, :, None])[:, :, 0]  # (B, T, H, K)
         return context
+
+    def block(self) -> Block:
+        return Block("attention", count(self), formula=self.score.formula)
 
 
 def _values(memory: Memory) -> Tensor:

@@ -11,14 +11,22 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.parts.call import Call
+from weft.parts.diagram import Block, count
 from weft.parts.mixer import Mixer
 
 
 class Windowed(Mixer):
-    """What sees a few neighbours at most."""
+    """A windowed mixer sees a few neighbours at most."""
 
     complexity = "w·t·k²"
     is_sequential = False
+
+    def window(self) -> nn.Conv1d:
+        raise NotImplementedError
+
+    def block(self) -> Block:
+        window = self.window()
+        return Block("convolution", count(self), {"kernel": window.kernel_size[0], "dilation": window.dilation[0]})
 
 
 class Convolution(Windowed):
@@ -45,6 +53,9 @@ class Convolution(Windowed):
         padded = F.pad(x, (0, 0, missing, self.ahead))
         return self.kernel(padded.transpose(1, 2)).transpose(1, 2)  # type: ignore[no-any-return]  # (B, T, outputs)
 
+    def window(self) -> nn.Conv1d:
+        return self.kernel
+
 
 class GatedConvolution(Windowed):
     """v ⊙ σ(g) with [v; g] = W ∗ x  (Dauphin et al. 2016, arXiv:1612.08083; Gehring et al. 2017, arXiv:1705.03122)"""
@@ -56,6 +67,12 @@ class GatedConvolution(Windowed):
 
     def forward(self, x: Tensor, call: Call) -> Tensor:
         return F.glu(self.convolution(x, call), -1)  # (B, T, D)
+
+    def window(self) -> nn.Conv1d:
+        return self.convolution.kernel
+
+    def gated_weights(self) -> list[Tensor]:
+        return [self.convolution.kernel.weight]
 
 
 class Bottleneck(Windowed):
@@ -76,3 +93,9 @@ class Bottleneck(Windowed):
         hidden = self.before(self.narrow(x.relu())).relu()  # (B, T, hidden)
         hidden = self.after(self.convolution(hidden, call)).relu()
         return self.out(hidden)  # type: ignore[no-any-return]  # (B, T, D)
+
+    def window(self) -> nn.Conv1d:
+        return self.convolution.kernel
+
+    def last_weights(self) -> list[Tensor]:
+        return [self.out.weight]

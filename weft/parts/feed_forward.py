@@ -10,12 +10,16 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
+from weft.parts.body import Body
 from weft.parts.call import Call
+from weft.parts.diagram import Block, count
 from weft.parts.dropout import Dropout
 
 
-class FeedForward(nn.Module):
+class FeedForward(Body):
     """(a₁(x W₁) ⊙ a₂(x W₂) ⊙ …) W_out: one activation is the MLP, two are the gated linear units."""
+
+    role = "feed-forward"
 
     def __init__(self, width: int, hidden: int, activations: Sequence[nn.Module], dropout: float = 0.0):
         super().__init__()
@@ -31,3 +35,9 @@ class FeedForward(nn.Module):
         for activation, other in zip(list(self.activations)[1:], others, strict=True):
             hidden = hidden * activation(other)
         return self.out(self.dropout(hidden))  # type: ignore[no-any-return]  # (B, T, D)
+
+    def block(self) -> Block:
+        return Block("feed-forward", count(self), {"hidden": self.hidden})
+
+    def last_weights(self) -> list[Tensor]:
+        return [self.out.weight]

@@ -1,13 +1,14 @@
-"""Initialisation is a pass over a finished model, by name: parts do not know how they begin."""
+"""Initialisation is a pass over a finished model: parts declare which of their weights need care, and no more."""
 
-from collections import Counter
+from typing import TypeVar
 
 import torch
 from torch import nn
 
-from weft.parts.convolution import GatedConvolution
-from weft.parts.decoders import ConvS2SLayer
-from weft.parts.layers import Sublayer, Wiring
+from weft.parts.body import Body
+from weft.parts.layers import Branch
+
+Kind = TypeVar("Kind", bound=nn.Module)
 
 
 def xavier(model: nn.Module) -> None:
@@ -43,22 +44,15 @@ def gated(model: nn.Module) -> None:
     """Xavier, but N(0, 4 p / fan in) before the gate of a convolution, which halves it (arXiv:1705.03122, § 3.5)
 
     p is what dropout keeps: it divides the variance of a branch by p, and the weights of the branch multiply it by p.
-    The sum of a layer and its residual connection, scaled by √½, then has the variance of what came in.
+    The sum of a layer and its residual connection, scaled by √½, then has the variance of its input.
     """
     xavier(model)
-    for module in model.modules():
-        if isinstance(module, GatedConvolution):
-            weight = module.convolution.kernel.weight  # (outputs, inputs, kernel)
+    for body in _each(Body, model):
+        for weight in body.gated_weights():
             nn.init.normal_(weight, std=(4 / weight[0].numel()) ** 0.5)
-        elif isinstance(module, ConvS2SLayer):
-            module.out.weight.data.mul_(_kept(module.wiring) ** 0.5)
-    for module in model.modules():
-        if isinstance(module, Sublayer) and isinstance(module.body, GatedConvolution):
-            module.body.convolution.kernel.weight.data.mul_(_kept(module.wiring) ** 0.5)
-
-
-def _kept(wiring: Wiring) -> float:
-    return 1.0 - wiring.dropout.p
+    for branch in _each(Branch, model):
+        for weight in branch.dropped_weights():
+            weight.data.mul_((1.0 - branch.wiring.dropout.p) ** 0.5)
 
 
 def depth_scaled(model: nn.Module) -> None:
@@ -67,12 +61,11 @@ def depth_scaled(model: nn.Module) -> None:
     The sum of all branches then starts with the variance of one.
     """
     xavier(model)
-    ends = {name: module for name, module in model.named_modules() if name.endswith("body.out")}
-    branches = Counter(map(_stack_of, ends))
-    for name, module in ends.items():
-        module.weight.data.div_(branches[_stack_of(name)] ** 0.5)
+    for stack in model.children():
+        ends = [end for branch in _each(Branch, stack) for end in branch.last_weights()]
+        for end in ends:
+            end.data.div_(len(ends) ** 0.5)
 
 
-def _stack_of(name: str) -> str:
-    """decoder.layers.3.cross.body.out → decoder"""
-    return name.partition(".")[0]
+def _each(kind: type[Kind], model: nn.Module) -> list[Kind]:
+    return [module for module in model.modules() if isinstance(module, kind)]

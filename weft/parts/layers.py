@@ -8,48 +8,66 @@ The wiring is the one place that knows the order of norm, body, dropout and join
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
 from torch import Tensor, nn
 
+from weft.parts import diagram
+from weft.parts.body import Body
 from weft.parts.call import Call, Memory
+from weft.parts.diagram import Block, Row, Stretch, crossing
 from weft.parts.dropout import Dropout
+from weft.parts.norms import Norm
 
-Body = Callable[[Tensor, Call], Tensor]
+# What an encoder may give besides its output. A decoder, or its attention, declares which of it it needs or uses.
+SOURCE_EMBEDDINGS, FINAL_STATES, COLUMNS = "source embeddings", "final states", "columns per target token"
 
 
-class Add(nn.Module):
+class Join(nn.Module):
+    """A join puts a branch and the stream that runs past it together: (x, f(x)) → x."""
+
+    is_residual = True  # whether there is a stream that runs past
+
+
+class Add(Join):
     """x + f(x)  (He et al. 2015, arXiv:1512.03385)"""
 
     def forward(self, x: Tensor, branch: Tensor) -> Tensor:
         return x + branch
 
 
-class ScaledAdd(nn.Module):
+class ScaledAdd(Join):
     """(x + f(x)) √½: the variance of two equal ones, kept (Gehring et al. 2017, arXiv:1705.03122)"""
 
     def forward(self, x: Tensor, branch: Tensor) -> Tensor:
         return (x + branch) * math.sqrt(0.5)
 
 
-class NoResidual(nn.Module):
+class NoResidual(Join):
     """f(x) alone: layers as they were stacked before residual connections"""
+
+    is_residual = False
 
     def forward(self, x: Tensor, branch: Tensor) -> Tensor:
         return branch
 
 
 class Wiring(nn.Module):
-    """How a body is joined to the stream that runs past it."""
+    """A wiring joins a body to the stream that runs past it."""
 
     open_ended: bool  # the stream leaves the last layer as a bare sum, and a stack must norm it once more
 
-    def __init__(self, norm: nn.Module, dropout: float, join: nn.Module):
+    def __init__(self, norm: Norm, dropout: float, join: Join):
         super().__init__()
         self.norm = norm
         self.dropout = Dropout(dropout)
         self.join = join
 
-    def forward(self, x: Tensor, body: Body, call: Call) -> Tensor:
+    def forward(self, x: Tensor, body: Callable[[Tensor, Call], Tensor], call: Call) -> Tensor:
+        raise NotImplementedError
+
+    def stretches(self, block: Block) -> list[Stretch]:
+        """The body's block in the diagram, with norm and stream around it."""
         raise NotImplementedError
 
 
@@ -58,8 +76,11 @@ class PostNorm(Wiring):
 
     open_ended = False
 
-    def forward(self, x: Tensor, body: Body, call: Call) -> Tensor:
+    def forward(self, x: Tensor, body: Callable[[Tensor, Call], Tensor], call: Call) -> Tensor:
         return self.norm(self.join(x, self.dropout(body(x, call))))  # type: ignore[no-any-return]
+
+    def stretches(self, block: Block) -> list[Stretch]:
+        return [Stretch([block], self.join.is_residual), *(Stretch([norm]) for norm in self.norm.blocks())]
 
 
 class PreNorm(Wiring):
@@ -67,14 +88,31 @@ class PreNorm(Wiring):
 
     open_ended = True
 
-    def forward(self, x: Tensor, body: Body, call: Call) -> Tensor:
+    def forward(self, x: Tensor, body: Callable[[Tensor, Call], Tensor], call: Call) -> Tensor:
         return self.join(x, self.dropout(body(self.norm(x), call)))  # type: ignore[no-any-return]
 
+    def stretches(self, block: Block) -> list[Stretch]:
+        return [Stretch([*self.norm.blocks(), block], self.join.is_residual)]
 
-class Sublayer(nn.Module):
+
+class Branch(nn.Module):
+    """A branch is wired to the stream of a stack. It declares the weights that inits scale."""
+
+    wiring: Wiring
+
+    def last_weights(self) -> list[Tensor]:
+        """Divided by √L where a stack has L branches (see `inits.depth_scaled`)."""
+        return []
+
+    def dropped_weights(self) -> list[Tensor]:
+        """Multiplied by √p where the wiring's dropout keeps p (see `inits.gated`)."""
+        return []
+
+
+class Sublayer(Branch):
     """A sub-layer that looks at its own sequence only."""
 
-    def __init__(self, wiring: Wiring, body: nn.Module):
+    def __init__(self, wiring: Wiring, body: Body):
         super().__init__()
         self.wiring = wiring
         self.body = body
@@ -82,9 +120,23 @@ class Sublayer(nn.Module):
     def forward(self, x: Tensor, call: Call) -> Tensor:
         return self.wiring(x, self.body, call.within())  # type: ignore[no-any-return]
 
+    def stretches(self) -> list[Stretch]:
+        return self.wiring.stretches(self.body.block())
+
+    def last_weights(self) -> list[Tensor]:
+        return self.body.last_weights()
+
+    def dropped_weights(self) -> list[Tensor]:
+        return self.body.gated_weights()
+
 
 class CrossSublayer(Sublayer):
     """A sub-layer that looks at the encoder's memory."""
+
+    roles: ClassVar = {"body": "cross"}
+
+    def stretches(self) -> list[Stretch]:
+        return self.wiring.stretches(crossing(self.body.block()))
 
     def forward(self, x: Tensor, call: Call) -> Tensor:
         assert call.memory is not None, f"{call.place} looks across, but the call has no memory"
@@ -105,9 +157,20 @@ class Layer(nn.Module):
             x = self.get_submodule(name)(x, call.at(name))
         return x
 
+    def stretches(self) -> list[Stretch]:
+        return [stretch for name in self.order for stretch in self.get_submodule(name).stretches()]  # type: ignore[operator]
 
-class Layers(nn.Module):
-    """Layers one after the other, and whatever norm their wiring leaves to do."""
+
+class Stack(nn.Module):
+    """A stack is one side of a model: an encoder, (x, call) → Memory, or a decoder, (x, call) → hidden."""
+
+    def rows(self) -> list[Row]:
+        """Its rows in the diagram."""
+        raise NotImplementedError
+
+
+class Layers(Stack):
+    """Layers one after the other, and the norm that their wiring leaves to do."""
 
     def __init__(self, layers: Sequence[nn.Module], closing: nn.Module):
         super().__init__()
@@ -119,16 +182,36 @@ class Layers(nn.Module):
             x = layer(x, call.at(str(i)))
         return self.closing(x)  # type: ignore[no-any-return]
 
+    def rows(self) -> list[Row]:
+        return diagram.rows(self.layers, self.closing)
+
 
 class EncoderStack(Layers):
     """Layers one after the other over the source: (x, call) → Memory."""
 
+    gives: tuple[str, ...] = ()  # extras besides the output
+    keeps_tokens = True  # column i of the output stands for token i of the source
+
     def forward(self, x: Tensor, call: Call) -> Memory:
-        assert call.keep is not None, "an encoder is told which positions are real"
+        assert call.keep is not None, "an encoder needs to know which positions are real"
         return Memory(self.run(x, call), call.keep)
 
 
-class DecoderStack(Layers):
+class Decoder(Stack):
+    """A decoder is (x, call) → hidden. It declares what it needs from the encoder and which slots of a plan it has."""
+
+    needs: tuple[str, ...] = ()  # extras of the encoder that it cannot do without
+    uses: tuple[str, ...] = ()  # extras of the encoder that it uses if there are any
+    rereads_source = False  # each step of decoding reads the encoder's output, not only what it cached
+    source = ""  # how it receives the source if none of its layers attends to it; empty: one of them has to
+    crosses: str | None = None  # where it has places for `cross` that have to be filled: "each layer" or "once"
+    is_recurrent = False  # its mixers have to be cells
+    without: tuple[str, ...] = ()  # slots that it has no place for
+    without_at_bottom: tuple[str, ...] = ()  # slots that its first layer has no place for
+    most_layers: int | None = None
+
+
+class DecoderStack(Layers, Decoder):
     """Layers one after the other over what has been written: (x, call) → hidden."""
 
     def forward(self, x: Tensor, call: Call) -> Tensor:

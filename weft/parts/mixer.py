@@ -1,4 +1,4 @@
-"""What lets the positions of a sequence know of each other, and what lectures compare such parts by.
+"""Mixers let the positions of a sequence know of each other; lectures compare them by what a layer costs.
 
                    a layer costs     sequential steps   longest path
     attention      t² · k            1                  1                  arXiv:1706.03762, table 1
@@ -11,25 +11,29 @@ for t tokens, k wide, and a window of w.
 from collections.abc import Sequence
 from itertools import cycle
 
-from torch import nn
+from weft.parts.body import Body
 
 
-class Mixer(nn.Module):
-    """(x, call) → x, and what such a part declares of itself."""
+class Mixer(Body):
+    """A mixer is (x, call) → x, where a position may depend on others. It declares what it costs and what it reads."""
 
+    role = "mixer"
     complexity: str  # what the lectures say a layer costs
     is_sequential: bool  # each position waits for the one before it
     reach: int | None  # how many positions away one layer looks, on its longer side; None: as many as there are
+    attends = False  # it weighs positions one by one, so each of them has to be a token
+    uses: tuple[str, ...] = ()  # extras of the encoder (see `parts.layers`) that it uses if there are any
+    rereads_source = False  # each step of decoding reads the encoder's output, not only what it cached
 
     def sequential_steps(self, length: int) -> int:
-        """Steps of one layer over so many tokens that have to wait for each other."""
+        """Steps of one layer over this many tokens that have to wait for each other."""
         return length if self.is_sequential else 1
 
 
 def path_length(layers: Sequence[Mixer], length: int) -> int | None:
-    """Steps on the longest way between two of so many tokens, through as many layers as it takes.
+    """Steps on the longest way between two of this many tokens, through as many layers as it takes.
 
-    Where it takes more layers than there are, the same ones come again; None: no number of them is enough.
+    If it takes more layers than there are, the same ones are repeated; None: no number of them is enough.
     """
     steps, left = 0, length - 1
     if left and all(layer.reach == 0 for layer in layers):
@@ -43,11 +47,11 @@ def path_length(layers: Sequence[Mixer], length: int) -> int | None:
 
 
 def path_across(encoder: Sequence[Mixer], looks: Sequence[Mixer], decoder: Sequence[Mixer], length: int) -> int | None:
-    """Steps on the longest way from a token of a source to one of its translation, each of so many tokens.
+    """Steps on the longest way from a token of a source to one of its translation, each this long.
 
-    Where a decoder looks at the source, it sees all of it from each of its positions, with a recurrence around it too.
-    Where it does not, the way leads through the encoder to what it hands on, and from there through the decoder: no
-    layer of it where the encoder hands on a column for each position.
+    A decoder that attends to the source sees all of it from each of its positions, with a recurrence around it too.
+    Otherwise the way leads through the encoder to what the decoder receives, and from there through the decoder: no
+    layer of it if the decoder receives a column for each position.
     """
     if looks:
         return min(look.sequential_steps(length) for look in looks)

@@ -8,17 +8,44 @@
 
 from torch import nn
 
+from weft.parts.diagram import Block, quiet
 
-def layer_norm(width: int, epsilon: float = 1e-5) -> nn.Module:
+
+class Norm(nn.Module):
+    """A norm is x → x, on each position alone."""
+
+    role = "norms"
+
+    def blocks(self) -> list[Block]:
+        """Its block in the diagram; none if there is nothing to draw."""
+        raise NotImplementedError
+
+
+class LayerNorm(nn.LayerNorm, Norm):
     """g ⊙ (x - mean) / √(var + ε) + b over the features"""
-    return nn.LayerNorm(width, eps=epsilon)
+
+    def __init__(self, width: int, epsilon: float = 1e-5):
+        super().__init__(width, eps=epsilon)
+
+    def blocks(self) -> list[Block]:
+        return [quiet("layer norm", self)]
 
 
-def rms_norm(width: int, epsilon: float = 1e-6) -> nn.Module:
+class RMSNorm(nn.RMSNorm, Norm):
     """g ⊙ x / √(mean(x²) + ε) over the features"""
-    return nn.RMSNorm(width, eps=epsilon)
+
+    def __init__(self, width: int, epsilon: float = 1e-6):
+        super().__init__(width, eps=epsilon)
+
+    def blocks(self) -> list[Block]:
+        return [quiet("RMS norm", self)]
 
 
-def no_norm(width: int) -> nn.Module:
+class NoNorm(nn.Identity, Norm):
     """x"""
-    return nn.Identity()
+
+    def __init__(self, width: int):
+        super().__init__()
+
+    def blocks(self) -> list[Block]:
+        return []

@@ -10,6 +10,7 @@ a whole sequence in torch's fused kernel, or one step at a time where something 
 torch fuses the LSTM alone: a GRU goes through its own steps there, and takes many times as long for a single sentence.
 """
 
+from dataclasses import replace
 from typing import TypeVar
 
 import torch
@@ -18,14 +19,16 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from weft.parts.call import Call
+from weft.parts.diagram import Block, count
 from weft.parts.mixer import Mixer
 
 Read = TypeVar("Read", Tensor, PackedSequence)
 
 
 class Cell(nn.Module):
-    """One recurrence. Its state is one tensor (B, vectors · D) that begins with h, which is also its output."""
+    """A cell is one recurrence. Its state is one tensor (B, vectors · D) that begins with h, its output."""
 
+    role = "mixer"
     vectors: int  # of width D in a state
     rnn: nn.RNNBase
 
@@ -64,6 +67,9 @@ class Cell(nn.Module):
 
     def _fused(self, x: Read, start: Tensor) -> tuple[Read, Tensor]:
         raise NotImplementedError
+
+    def block(self, formula: str = "", *marks: str) -> Block:
+        return Block(type(self).__name__, count(self), formula=formula, marks=("loop", *marks))
 
 
 class LSTM(Cell):
@@ -109,7 +115,7 @@ class GRU(Cell):
 
 
 class Recurrence(Mixer):
-    """Cells that go over a sequence, one token after the other."""
+    """A recurrence has cells that read a sequence, one token after the other."""
 
     complexity = "t·k²"
     is_sequential = True
@@ -128,6 +134,9 @@ class Forward(Recurrence):
     def forward(self, x: Tensor, call: Call) -> Tensor:
         return _read(self.cell, x, call)  # (B, T, D)
 
+    def block(self) -> Block:
+        return self.cell.block()
+
 
 class Backward(Recurrence):
     """A cell that reads from the last real token to the first. What is real stands on the left."""
@@ -141,6 +150,10 @@ class Backward(Recurrence):
     def forward(self, x: Tensor, call: Call) -> Tensor:
         order = _backwards(x, call.keep)[..., None]  # (B, T, 1): read in this order, and put back in the same
         return _read(self.cell, x.take_along_dim(order, 1), call).take_along_dim(order, 1)  # (B, T, D)
+
+    def block(self) -> Block:
+        block = self.cell.block()
+        return replace(block, name=f"{block.name}, backwards")
 
 
 class Both(Recurrence):
@@ -156,6 +169,10 @@ class Both(Recurrence):
     def forward(self, x: Tensor, call: Call) -> Tensor:
         past, future = self.forwards(x, call.at("forwards")), self.backwards(x, call.at("backwards"))
         return torch.cat((past, future), -1)  # (B, T, D)
+
+    def block(self) -> Block:
+        block = self.forwards.block()
+        return replace(block, name=f"{block.name}, both ways", parameters=count(self))
 
 
 def state_name(call: Call) -> str:

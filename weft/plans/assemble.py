@@ -1,10 +1,12 @@
-"""From a plan to a model: the parts list, read aloud."""
+"""A plan becomes a model: its parts are built, and put together."""
 
 from torch import nn
 
 from weft.models.encoder_decoder import EncoderDecoder
 from weft.parts.frontend import Frontend
 from weft.parts.layers import CrossSublayer, Layer, Sublayer, Wiring
+from weft.parts.mixer import Mixer
+from weft.parts.norms import NoNorm
 from weft.parts.recurrent import Cell
 from weft.plans import catalogues as c
 from weft.plans.plan import Decoder, Encoder, Plan
@@ -13,8 +15,8 @@ from weft.plans.rules import check, part_of_layer
 
 def assemble(plan: Plan) -> EncoderDecoder:
     check(plan)
-    source = _entrance(plan, plan.encoder.dropout)
-    target = _entrance(plan, plan.decoder.dropout, source.embedding if plan.sharing == "joint" else None)
+    source = _frontend(plan, plan.encoder.dropout)
+    target = _frontend(plan, plan.decoder.dropout, source.embedding if plan.sharing == "joint" else None)
     model = EncoderDecoder(
         source,
         c.ENCODERS.build(plan.encoder.stack, _SideParts(plan.encoder, plan.width)),
@@ -26,7 +28,7 @@ def assemble(plan: Plan) -> EncoderDecoder:
     return model
 
 
-def _entrance(plan: Plan, dropout: float, shared: nn.Module | None = None) -> Frontend:
+def _frontend(plan: Plan, dropout: float, shared: nn.Module | None = None) -> Frontend:
     position = c.POSITIONS.build(plan.position, plan.width)
     embedding = shared or c.EMBEDDINGS.build(plan.embedding, plan.vocabulary, plan.width - position.features)
     return Frontend(embedding, position, dropout)
@@ -34,8 +36,6 @@ def _entrance(plan: Plan, dropout: float, shared: nn.Module | None = None) -> Fr
 
 class _SideParts:
     """The parts of the encoder (see `stacks.SideParts`)."""
-
-    is_causal = False
 
     def __init__(self, side: Encoder, width: int):
         self.side = side
@@ -51,25 +51,23 @@ class _SideParts:
         return {"mix": self.mix(i), "feed": feed and Sublayer(self.wiring(i), feed)}
 
     def mix(self, i: int) -> Sublayer:
-        return Sublayer(self.wiring(i), c.MIXERS.build(part_of_layer(self.side.mixer, i), self.width, self.is_causal))
+        mixer = c.MIXERS.build(part_of_layer(self.side.mixer, i), self.width, self.side.is_causal)
+        return Sublayer(self.wiring(i), mixer)
 
     def wiring(self, i: int) -> Wiring:
-        norm, join = (
-            c.NORMS.build(part_of_layer(self.side.norm, i), self.width),
-            c.JOINS.build(part_of_layer(self.side.join, i)),
-        )
+        norm = c.NORMS.build(part_of_layer(self.side.norm, i), self.width)
+        join = c.JOINS.build(part_of_layer(self.side.join, i))
         return c.WIRINGS.build(part_of_layer(self.side.wiring, i), norm, self.dropout, join)
 
     def closing(self) -> nn.Module:
         if not self.wiring(0).open_ended:
-            return nn.Identity()
+            return NoNorm(self.width)
         return c.NORMS.build(part_of_layer(self.side.norm, self.layers - 1), self.width)
 
 
 class _DecoderParts(_SideParts):
     """The parts of the decoder (see `stacks.DecoderParts`)."""
 
-    is_causal = True
     side: Decoder
 
     def _sublayers(self, i: int) -> dict[str, nn.Module | None]:
@@ -77,12 +75,12 @@ class _DecoderParts(_SideParts):
         cross = self._cross(i)
         return dict([mix, ("cross", cross and CrossSublayer(self.wiring(i), cross)), feed])
 
-    def _cross(self, i: int) -> nn.Module | None:
+    def _cross(self, i: int) -> Mixer | None:
         return c.CROSSES.build(part_of_layer(self.side.cross, i), self.width)
 
-    def cross(self, i: int) -> nn.Module:
+    def cross(self, i: int) -> Mixer:
         cross = self._cross(i)
-        assert cross is not None, "a plan without one does not pass the check"
+        assert cross is not None, "rules.check refuses a plan without one"
         return cross
 
     def cell(self, i: int, inputs: int) -> Cell:

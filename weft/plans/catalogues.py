@@ -5,18 +5,21 @@ from functools import partial
 from torch import nn
 
 from weft.parts import activations, batching, inits, schedules
-from weft.parts.attention import Attention, causal, full
+from weft.parts.attention import Attention
 from weft.parts.batching import Batching
+from weft.parts.body import Body
 from weft.parts.context_attention import Additive, ContextAttention, Dot, General
 from weft.parts.convolution import Bottleneck, Convolution, GatedConvolution
 from weft.parts.feed_forward import FeedForward
 from weft.parts.frontend import ScaledEmbedding
 from weft.parts.heads import Head, SoftmaxHead
-from weft.parts.layers import Add, NoResidual, PostNorm, PreNorm, ScaledAdd, Wiring
+from weft.parts.layers import Add, Decoder, EncoderStack, Join, NoResidual, PostNorm, PreNorm, ScaledAdd, Wiring
 from weft.parts.mixer import Mixer
-from weft.parts.norms import layer_norm, no_norm, rms_norm
+from weft.parts.norms import LayerNorm, NoNorm, Norm, RMSNorm
+from weft.parts.patterns import Pattern
 from weft.parts.positions import ConcatenatedSinusoid, Learned, NoPosition, Position, Sinusoid
-from weft.parts.recurrent import GRU, LSTM, Backward, Both, Cell, Forward
+from weft.parts.recurrent import GRU, LSTM, Backward, Both, Cell, Forward, Recurrence
+from weft.parts.relative_positions import RelativePosition
 from weft.parts.schedules import Schedule
 from weft.plans import stacks
 from weft.plans.catalogue import Catalogue
@@ -36,6 +39,20 @@ ACTIVATIONS: Catalogue[nn.Module] = Catalogue(
         "identity": activations.identity,
     },
 )
+
+
+def no_relative_position(heads: int, key_width: int, value_width: int) -> None:
+    """Q Kᵀ as it is: what stands where is known from the embeddings only"""
+
+
+def full() -> None:
+    """Every query sees every key; in decoders, every key of its past"""
+
+
+RELATIVE_POSITIONS: Catalogue[RelativePosition | None] = Catalogue(
+    "mixer.position", ("heads", "key_width", "value_width"), {"none": no_relative_position}
+)
+PATTERNS: Catalogue[Pattern | None] = Catalogue("mixer.pattern", (), {"full": full})
 
 
 def mlp(width: int, *, hidden: int | None = None, activation: str = "relu", dropout: float = 0.0) -> FeedForward:
@@ -66,15 +83,19 @@ def attention(
     key_width: int | None = None,
     value_width: int | None = None,
     dropout: float = 0.0,
+    position: str = "none",
+    pattern: str = "full",
 ) -> Attention:
     """softmax(Q Kᵀ / √d_k) V in several heads (arXiv:1706.03762)"""
-    return Attention(width, heads, key_width, value_width, dropout, causal if is_causal else full)
+    made = Attention(width, heads, key_width, value_width, dropout, is_causal, pattern=PATTERNS.build(pattern))
+    made.position = RELATIVE_POSITIONS.build(position, heads, made.key_width, made.value_width)
+    return made
 
 
 CELLS: dict[str, type[Cell]] = {"lstm": LSTM, "gru": GRU}  # the mixers that are recurrent
 
 
-def _recurrent(name: str, width: int, is_causal: bool, direction: str | None) -> Mixer:
+def _recurrent(name: str, width: int, is_causal: bool, direction: str | None) -> Recurrence:
     make = CELLS[name]
     match direction or ("forward" if is_causal else "both"):
         case "forward":
@@ -85,12 +106,12 @@ def _recurrent(name: str, width: int, is_causal: bool, direction: str | None) ->
             return Both(Forward(make(width, width - width // 2)), Backward(make(width, width // 2)))
 
 
-def lstm(width: int, is_causal: bool, *, direction: str | None = None) -> Mixer:
+def lstm(width: int, is_causal: bool, *, direction: str | None = None) -> Recurrence:
     """Long short-term memory; encoders read in both directions unless told (Hochreiter & Schmidhuber 1997)"""
     return _recurrent("lstm", width, is_causal, direction)
 
 
-def gru(width: int, is_causal: bool, *, direction: str | None = None) -> Mixer:
+def gru(width: int, is_causal: bool, *, direction: str | None = None) -> Recurrence:
     """Gated recurrent unit; encoders read in both directions unless told (arXiv:1406.1078)"""
     return _recurrent("gru", width, is_causal, direction)
 
@@ -178,7 +199,7 @@ def linear(target: nn.Embedding, width: int, *, smoothing: float = 0.0) -> Head:
     return SoftmaxHead(nn.Embedding(target.num_embeddings, width), smoothing)
 
 
-FEED_FORWARDS: Catalogue[nn.Module | None] = Catalogue(
+FEED_FORWARDS: Catalogue[Body | None] = Catalogue(
     "feed_forward",
     ("width",),
     {
@@ -192,8 +213,8 @@ FEED_FORWARDS: Catalogue[nn.Module | None] = Catalogue(
     },
     inner={"activation": ACTIVATIONS},
 )
-NORMS: Catalogue[nn.Module] = Catalogue("norm", ("width",), {"layer": layer_norm, "rms": rms_norm, "none": no_norm})
-JOINS: Catalogue[nn.Module] = Catalogue("join", (), {"add": Add, "scaled-add": ScaledAdd, "none": NoResidual})
+NORMS: Catalogue[Norm] = Catalogue("norm", ("width",), {"layer": LayerNorm, "rms": RMSNorm, "none": NoNorm})
+JOINS: Catalogue[Join] = Catalogue("join", (), {"add": Add, "scaled-add": ScaledAdd, "none": NoResidual})
 WIRINGS: Catalogue[Wiring] = Catalogue("wiring", ("norm", "dropout", "join"), {"post": PostNorm, "pre": PreNorm})
 MIXERS: Catalogue[Mixer] = Catalogue(
     "mixer",
@@ -206,13 +227,14 @@ MIXERS: Catalogue[Mixer] = Catalogue(
         "plain-convolution": plain_convolution,
         "bottleneck": bottleneck,
     },
+    inner={"position": RELATIVE_POSITIONS, "pattern": PATTERNS},
 )
 CROSSES: Catalogue[Mixer | None] = Catalogue(
     "cross",
     ("width",),
     {"attention": cross_attention, "additive": additive, "general": general, "dot": dot, "none": no_cross},
 )
-ENCODERS: Catalogue[nn.Module] = Catalogue(
+ENCODERS: Catalogue[EncoderStack] = Catalogue(
     "encoder.stack",
     ("parts",),
     {
@@ -222,7 +244,7 @@ ENCODERS: Catalogue[nn.Module] = Catalogue(
         "stretched": stacks.stretched,
     },
 )
-DECODERS: Catalogue[nn.Module] = Catalogue(
+DECODERS: Catalogue[Decoder] = Catalogue(
     "decoder.stack",
     ("parts",),
     {
@@ -258,6 +280,8 @@ BATCHINGS: Catalogue[Batching] = Catalogue(
 
 ALL = (
     MIXERS,
+    RELATIVE_POSITIONS,
+    PATTERNS,
     CROSSES,
     FEED_FORWARDS,
     ACTIVATIONS,

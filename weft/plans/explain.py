@@ -13,7 +13,7 @@ from weft.plans.catalogue import Catalogue
 from weft.plans.notation import write_yaml
 from weft.plans.part import Part
 from weft.plans.plan import Plan, Slot
-from weft.plans.resolved import whole
+from weft.plans.resolved import resolved
 from weft.plans.rules import every_part
 
 # Options of parts by name: what is called the same means the same.
@@ -41,7 +41,7 @@ Row = tuple[str, str]  # a line of YAML, or a long text of several, and what it 
 
 def explained(plan: Plan, columns: int) -> str:
     """The plan with every option of every part in it, as YAML with a comment on each line, `columns` wide."""
-    plan = whole(plan)
+    plan = resolved(plan)
     rows = list(_section(plan, "", {where: catalogue for where, catalogue, _ in every_part(plan)}))
     left = max(len(line) for line, _ in rows if len(line) < LEFT - 1) + 2
     return "".join(_commented(line, about, left, columns) for line, about in rows)
@@ -59,6 +59,8 @@ def _section(section: Any, where: str, catalogues: Mapping[str, Catalogue[Any]])
         path, value, about = f"{where}{field.name}", getattr(section, field.name), field.metadata["about"]
         if path in catalogues:
             yield from _slot(field.name, value, about, catalogues[path])
+        elif isinstance(value, Part):
+            yield _line(field.name, value.to_dict()), about
         elif hasattr(value, "__dataclass_fields__"):
             yield f"{field.name}:", about
             yield from _indented(_section(value, f"{path}.", catalogues))

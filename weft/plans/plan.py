@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, ClassVar, TypeVar, get_type_hints
 
 import yaml
 
@@ -42,6 +42,8 @@ def setting(default: Value, about: str) -> Value:
 
 @dataclass(frozen=True)
 class Encoder:
+    is_causal: ClassVar[bool] = False  # whether a position may depend on those before it only
+
     layers: int = setting(6, "number of layers")
     dropout: float = setting(0.1, "dropout after the embeddings and each sub-layer")
     mixer: Slot = setting(Part("attention"), "sub-layer that mixes the positions of a sequence")
@@ -54,6 +56,8 @@ class Encoder:
 
 @dataclass(frozen=True)
 class Decoder(Encoder):
+    is_causal: ClassVar[bool] = True
+
     cross: Slot = setting(Part("attention"), "sub-layer that attends to the encoder's output")
 
 
@@ -117,6 +121,10 @@ class Plan:
 
             raise WeftError("\n".join([*wrong, *wrong_choices(plan)]))
         return plan
+
+    def sides(self) -> dict[str, Encoder]:
+        """The sides of the model, by the names of their sections."""
+        return {"encoder": self.encoder, "decoder": self.decoder}
 
     def to_dict(self) -> dict[str, Any]:
         """As nested dictionaries, the way YAML has it."""

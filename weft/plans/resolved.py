@@ -1,4 +1,8 @@
-"""A plan that says everything: also what it leaves to the makers, and what they work out from the width."""
+"""A resolved plan has a value for every option, also for those that it leaves to the makers.
+
+Where the default of an option is None, the maker derives it from what it is given, and the part that it makes has the
+value as an attribute with the name of the option: `attention(width=512, heads=8)` has `key_width` 64.
+"""
 
 from typing import Any
 
@@ -10,22 +14,22 @@ from weft.plans.plan import Plan
 from weft.plans.rules import every_part
 
 
-def whole(plan: Plan) -> Plan:
+def resolved(plan: Plan) -> Plan:
     """The same model, with the value of every option of every part in it."""
     slots: dict[str, list[Part]] = {}
     for where, catalogue, part in every_part(plan):
-        given = {"width": plan.width, "is_causal": where.startswith("decoder")}
-        slots.setdefault(where, []).append(_whole(part, catalogue, given))
+        side = plan.sides().get(where.partition(".")[0])
+        given = {"width": plan.width, "is_causal": side and side.is_causal}
+        slots.setdefault(where, []).append(_resolved(part, catalogue, given))
     return plan.with_settings({where: parts if parts[1:] else parts[0] for where, parts in slots.items()})
 
 
-def _whole(part: Part, catalogue: Catalogue[Any], given: dict[str, Any]) -> Part:
+def _resolved(part: Part, catalogue: Catalogue[Any], given: dict[str, Any]) -> Part:
     options = {name: catalogue.value(part, name) for name in catalogue.options(part.name)}
-    if None in options.values():  # what the maker works out is known by what it made
+    if None in options.values():
         with torch.device("meta"):
             made = catalogue.build(part, *(given[name] for name in catalogue.given))
-        for name in [name for name, value in options.items() if value is None]:
-            options[name] = next(getattr(module, name) for module in made.modules() if hasattr(module, name))
+        options = {name: getattr(made, name) if value is None else value for name, value in options.items()}
     for name in options.keys() & catalogue.inner.keys():
-        options[name] = _whole(Part.read(options[name], name), catalogue.inner[name], given).to_dict()
+        options[name] = _resolved(Part.read(options[name], name), catalogue.inner[name], given).to_dict()
     return Part(part.name, options)

@@ -249,16 +249,16 @@ def _handed_on(plan: Plan) -> Iterator[str]:
     handing, taking = encoder.stack.name, decoder.stack.name
     if handing == "with-embeddings" and not set(_names(decoder.cross, decoder.layers)) & {"additive", "general", "dot"}:
         yield (
-            "encoder.stack: with-embeddings hands on the source embeddings, and only additive, general and dot take them up; "
-            "set encoder.stack=plain."
+            "encoder.stack: with-embeddings hands on the source embeddings, and only additive, general and dot take "
+            "them up; set encoder.stack=plain."
         )
     if handing == "stretched":
         used = [*_names(encoder.mixer, encoder.layers), *_names(decoder.cross, decoder.layers)]
         looking = next((name for name in used if name in _others(c.CROSSES)), None)
         if taking != "bytenet":
             yield (
-                "encoder.stack: stretched hands on a column for each token of a translation, and only bytenet stands on "
-                "them; set encoder.stack=plain."
+                "encoder.stack: stretched hands on a column for each token of a translation, and only bytenet stands "
+                "on them; set encoder.stack=plain."
             )
         elif looking:
             yield (
@@ -267,8 +267,8 @@ def _handed_on(plan: Plan) -> Iterator[str]:
             )
     if handing == "final-states" and taking not in GOING_ON:
         yield (
-            f"encoder.stack: final-states hands on the states that its layers ended in, and only {' and '.join(GOING_ON)} go "
-            "on from there; set encoder.stack=plain."
+            "encoder.stack: final-states hands on the states that its layers ended in, and only "
+            f"{' and '.join(GOING_ON)} go on from there; set encoder.stack=plain."
         )
     elif handing != "final-states" and taking in GOING_ON:
         yield f"encoder.stack: {taking} goes on from where the encoder's layers ended; set encoder.stack=final-states."

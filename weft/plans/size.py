@@ -1,4 +1,4 @@
-"""What a plan costs: parameters by part, and the arithmetic of a training step, as torch itself counts it.
+"""The size of a plan's model: parameters by part, and the arithmetic of a training step, as torch itself counts it.
 
 A matrix of n weights costs 2 n operations a token on the way forward and twice that on the way back; attention adds the
 products of queries with keys and of weights with values, which grow with the length of a sentence.
@@ -16,6 +16,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from weft.models.base import Model
 from weft.parts.call import Call
+from weft.parts.layers import Stack
 from weft.plans.plan import Plan
 
 
@@ -26,42 +27,41 @@ def outline(plan: Plan) -> Model:
 
 
 def parameters_by_part(model: nn.Module) -> Counter[str]:
-    """Encoder, decoder and ends by the kind of sub-layer; what is shared is counted once, under all its names."""
-    kinds: dict[nn.Parameter, list[str]] = {}
+    """The parameters of a model, by the side or end they are in and their role there.
+
+    Shared ones are counted once, under all their names.
+    """
+    names: dict[nn.Parameter, list[str]] = {}
     for name, parameter in model.named_parameters(remove_duplicate=False):
-        kinds.setdefault(parameter, []).append(_kind(name))
+        first, _, rest = name.partition(".")
+        part = model.get_submodule(first)
+        role = _role(part, rest) if isinstance(part, Stack) else rest.partition(".")[0]
+        names.setdefault(parameter, []).append(f"{first} {role}")
     counts: Counter[str] = Counter()
-    for parameter, names in kinds.items():
-        counts[" = ".join(names)] += parameter.numel()
+    for parameter, found in names.items():
+        counts[" = ".join(found)] += parameter.numel()
     return counts
 
 
-# The first of these on the way to a parameter says what it belongs to.
-SUBLAYERS = {
-    "mix": "mixer",
-    "rnn": "mixer",
-    "start": "first state",
-    "cross": "cross",
-    "attention": "cross",
-    "query": "cross",
-    "out": "cross",
-    "feed": "feed-forward",
-}
+def _role(module: nn.Module, path: str) -> str:
+    """The role of a parameter: layers.3.cross.body.out.weight → cross.
 
-
-def _kind(name: str) -> str:
-    """decoder.layers.3.cross.body.out.weight → decoder cross"""
-    first, *rest = name.split(".")
-    if first not in ("encoder", "decoder"):
-        return f"{first} {rest[0]}"
-    if {"norm", "closing"} & {*rest}:
-        return f"{first} norms"
-    words = [word for word in rest if word != "layers" and not word.isdigit()]
-    return f"{first} {next((SUBLAYERS[word] for word in words if word in SUBLAYERS), words[0])}"
+    It is what the first module on the way declares: its own `role`, or one of its children's in `roles`. If none does,
+    the parameter is called as the part of the stack that it is in: readout.weight → readout.
+    """
+    first, *words = path.split(".")
+    for name in (first, *words[:-1]):
+        child = module.get_submodule(name)
+        if role := getattr(module, "roles", {}).get(name) or getattr(child, "role", None):
+            return str(role)
+        module = child
+    return first
 
 
 @dataclass(frozen=True)
 class StepCost:
+    """The arithmetic of one optimiser step."""
+
     tokens: int  # on each side
     length: int  # of a sentence
     operations: int  # additions and multiplications
@@ -74,8 +74,10 @@ def step_cost(plan: Plan, length: int = 25) -> StepCost:
 
 
 def pair_operations(plan: Plan, length: int) -> int:
-    """One pair goes through the model forward and back, without memory for any number in it. Fast kernels are left out:
-    torch does not know the arithmetic of all of them, and it is the same."""
+    """Operations of one pair, forward and back, counted without memory for any number.
+
+    Fast kernels are left out: torch cannot count all of them, and their arithmetic is the same.
+    """
     model = outline(plan)
     with torch.device("meta"), FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
         batch = model.example(length)

@@ -1,4 +1,4 @@
-"""Makers of encoders and decoders: what each of them takes from the parts of a side's parts."""
+"""Makers of encoders and decoders put the parts of one side together."""
 
 from typing import Protocol
 
@@ -19,18 +19,19 @@ from weft.parts.decoders import (
 )
 from weft.parts.encoders import FinalStates, Stretched, WithEmbeddings
 from weft.parts.layers import DecoderStack, EncoderStack, Layer, Sublayer, Wiring
+from weft.parts.mixer import Mixer
 from weft.parts.recurrent import Cell
 
 
 class SideParts(Protocol):
-    """The parts that one side of a plan names, a fresh one each time it is asked for; layers count from 0."""
+    """The parts that one side of a plan names, a new one for each call; layers count from 0."""
 
     layers: int
     width: int
     dropout: float
 
     def layer(self, i: int) -> Layer:
-        """Mixer, cross and feed-forward in their wirings: those that the plan has."""
+        """Mixer, cross and feed-forward in their wirings, as far as the plan has them."""
 
     def mix(self, i: int) -> Sublayer:
         """The mixer in its wiring."""
@@ -39,17 +40,17 @@ class SideParts(Protocol):
         """Norm, dropout and join."""
 
     def closing(self) -> nn.Module:
-        """The norm that the wiring leaves to do, or nothing."""
+        """The norm that the wiring leaves to do, if any."""
 
 
 class DecoderParts(SideParts, Protocol):
-    """And the parts that only a decoder has."""
+    """The parts of a decoder."""
 
-    def cross(self, i: int) -> nn.Module:
-        """What looks at the encoder."""
+    def cross(self, i: int) -> Mixer:
+        """The mixer that attends to the encoder."""
 
     def cell(self, i: int, inputs: int) -> Cell:
-        """The recurrence of a mixer that is one, for inputs of this width."""
+        """The cell of a recurrent mixer, for inputs of this width."""
 
 
 def _layers(parts: SideParts) -> list[Layer]:
@@ -60,7 +61,7 @@ def _starts(parts: DecoderParts) -> list[FromLayer]:
     return [FromLayer(i) for i in range(parts.layers)]
 
 
-def _looking(parts: DecoderParts) -> AttentiveRecurrence:
+def _attentive(parts: DecoderParts) -> AttentiveRecurrence:
     cell = parts.cell(0, 2 * parts.width)
     return AttentiveRecurrence(cell, parts.cross(0), FromColumn(parts.width, cell))
 
@@ -71,12 +72,12 @@ def encoder(parts: SideParts) -> EncoderStack:
 
 
 def with_embeddings(parts: SideParts) -> WithEmbeddings:
-    """Layers one after the other; the source embeddings are handed on beside what became of them (arXiv:1705.03122)"""
+    """Layers one after the other; the decoder receives the source embeddings too (arXiv:1705.03122)"""
     return WithEmbeddings(_layers(parts), parts.closing())
 
 
 def final_states(parts: SideParts) -> FinalStates:
-    """Recurrent layers; the state that each of them ended in is handed on too (arXiv:1409.3215)"""
+    """Recurrent layers; the decoder receives the final state of each of them too (arXiv:1409.3215)"""
     return FinalStates(_layers(parts), parts.closing())
 
 
@@ -91,32 +92,32 @@ def decoder(parts: DecoderParts) -> DecoderStack:
 
 
 def from_encoder_state(parts: DecoderParts) -> FromEncoderState:
-    """Recurrent layers that begin where the encoder's ended: the source as one vector (arXiv:1409.3215)"""
+    """Recurrent layers that start from the encoder's final states: the source as one vector (arXiv:1409.3215)"""
     return FromEncoderState(_layers(parts), parts.closing(), _starts(parts))
 
 
 def bahdanau(parts: DecoderParts) -> BahdanauDecoder:
-    """One recurrent layer that looks before each step, with the state it has (arXiv:1409.0473)"""
-    return BahdanauDecoder(parts.width, _looking(parts), parts.dropout)
+    """One recurrent layer that attends before each step, with its state as the query (arXiv:1409.0473)"""
+    return BahdanauDecoder(parts.width, _attentive(parts), parts.dropout)
 
 
 def gnmt(parts: DecoderParts) -> GNMTDecoder:
-    """Recurrent layers of which the bottom one looks, for all of them (arXiv:1609.08144)"""
+    """Recurrent layers of which the bottom one attends, for all of them (arXiv:1609.08144)"""
     above = [(i, parts.cell(i, 2 * parts.width)) for i in range(1, parts.layers)]
     layers = [FedLayer(cell, FromColumn(parts.width, cell), parts.wiring(i)) for i, cell in above]
-    return GNMTDecoder(_looking(parts), layers, parts.closing(), parts.dropout)
+    return GNMTDecoder(_attentive(parts), layers, parts.closing(), parts.dropout)
 
 
 def input_feeding(parts: DecoderParts) -> InputFeeding:
-    """Recurrent layers that look after each step, and are fed what came of it in the next (arXiv:1508.04025)"""
+    """Recurrent layers that attend after each step, and receive the result in the next one (arXiv:1508.04025)"""
     bottom, (start, *starts) = parts.cell(0, 2 * parts.width), _starts(parts)
-    layers = [Layer({"mix": parts.mix(i)}) for i in range(1, parts.layers)]  # only what is above them all looks
+    layers = [Layer({"mix": parts.mix(i)}) for i in range(1, parts.layers)]  # attention comes above them all
     above = FromEncoderState(layers, parts.closing(), starts)
     return InputFeeding(bottom, start, above, parts.cross(0), parts.dropout)
 
 
 def convs2s(parts: DecoderParts) -> ConvS2SDecoder:
-    """Layers that look after each mixer, with queries that know the last word (arXiv:1705.03122)"""
+    """Layers that attend after each mixer, with queries that know the last word (arXiv:1705.03122)"""
     layers = [ConvS2SLayer(parts.width, parts.mix(i), parts.cross(i), parts.wiring(i)) for i in range(parts.layers)]
     return ConvS2SDecoder(layers, parts.closing())
 

@@ -1,4 +1,4 @@
-"""What is answered when there is nothing good to answer: always {"error": a sentence}, never a path or a traceback."""
+"""Error answers: always {"error": a sentence}, never a path or a traceback."""
 
 import re
 from collections.abc import Sequence
@@ -13,30 +13,32 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from weft.errors import WeftError, unknown
 from weft.serving.queue import Full
 
-UNSAID = "the body looks like JSON: that is said with the header Content-Type: application/json."
-TOLD = 20  # mistakes of one request; a body can hold a hundred thousand
+JSON_AS_FORM = "the body looks like JSON; set Content-Type: application/json."
+REPORTED = 20  # errors of one request; a body can have a hundred thousand
 
 
 class Problem(BaseModel):
+    """What every error answer contains."""
+
     error: str
 
 
-REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"model": Problem, "description": "What was asked for is not possible; the sentence says why."},
+ERRORS: dict[int | str, dict[str, Any]] = {
+    400: {"model": Problem, "description": "The request is invalid; the sentence says why."},
     403: {"model": Problem, "description": "The API key is missing or wrong."},
-    408: {"model": Problem, "description": "The body came too slowly."},
+    408: {"model": Problem, "description": "The body did not arrive in time."},
     413: {"model": Problem, "description": "The body is too large."},
-    503: {"model": Problem, "description": "Too many are waiting; Retry-After says when to come again."},
-    504: {"model": Problem, "description": "It took too long."},
+    503: {"model": Problem, "description": "The queue is full; Retry-After says when to try again."},
+    504: {"model": Problem, "description": "Timed out."},
 }
 
 
-def refused(sentence: str, status: int = 400) -> HTTPException:
+def http_error(sentence: str, status: int = 400) -> HTTPException:
     return HTTPException(status, sentence)
 
 
 def install(app: FastAPI) -> None:
-    """Every error of the application becomes a Problem."""
+    """Answer every error of the application with a Problem."""
 
     @app.exception_handler(WeftError)
     async def mistake(request: Request, error: WeftError) -> JSONResponse:
@@ -44,26 +46,26 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        is_unsaid = isinstance(error.body, bytes) and looks_like_json(error.body)
-        return problem(400, UNSAID if is_unsaid else told(error.errors(), _fields(request)))
+        is_form = isinstance(error.body, bytes) and looks_like_json(error.body)
+        return problem(400, JSON_AS_FORM if is_form else sentences(error.errors(), _fields(request)))
 
     @app.exception_handler(AnyHTTPException)
     async def known(request: Request, error: AnyHTTPException) -> JSONResponse:
         sentence = str(error.detail)
         if error.status_code == 404:
-            sentence = "there is nothing at this address; /openapi.json says what there is."
+            sentence = "not found; see /openapi.json for available routes."
         elif error.status_code == 405:
-            sentence = f"{request.method} is not possible here, but {(error.headers or {}).get('Allow')} is."
+            sentence = f"method {request.method} is not allowed; use {(error.headers or {}).get('Allow')}."
         return problem(error.status_code, sentence, error.headers)
 
     @app.exception_handler(Full)
     async def full(request: Request, error: Full) -> JSONResponse:
-        sentence = f"too many requests are waiting; come again in {error.seconds} seconds."
+        sentence = f"queue full; retry in {error.seconds} seconds."
         return problem(503, sentence, {"Retry-After": str(error.seconds)})
 
     @app.exception_handler(Exception)
-    async def failed(request: Request, error: Exception) -> JSONResponse:  # the server logs it besides
-        return problem(500, "something went wrong here; the server's log says what.")
+    async def failed(request: Request, error: Exception) -> JSONResponse:  # the server logs it too
+        return problem(500, "internal error; see the server's log.")
 
 
 def problem(status: int, sentence: str, headers: Any = None) -> JSONResponse:
@@ -71,17 +73,17 @@ def problem(status: int, sentence: str, headers: Any = None) -> JSONResponse:
 
 
 def looks_like_json(body: bytes) -> bool:
-    """Which neither a form nor a field of one does."""
+    """Return whether a body begins like JSON, which no form does."""
     return body.lstrip()[:1] in (b"{", b"[")
 
 
-def told(errors: Sequence[Any], fields: Sequence[str] = ()) -> str:
-    """What pydantic found, as sentences: the first of it at once, and nothing of what was sent."""
-    return " ".join(dict.fromkeys(_sentence(error, fields) for error in errors[:TOLD]))
+def sentences(errors: Sequence[Any], fields: Sequence[str] = ()) -> str:
+    """Return pydantic's errors as sentences, without quoting the request."""
+    return " ".join(dict.fromkeys(_sentence(error, fields) for error in errors[:REPORTED]))
 
 
 def _fields(request: Request) -> list[str]:
-    """What the body of this route may hold."""
+    """Return the fields that the body of this route may have."""
     body = getattr(request.scope.get("route"), "body_field", None)
     return list(getattr(body and body.field_info.annotation, "model_fields", {}))
 
@@ -97,9 +99,9 @@ def _sentence(error: Any, fields: Sequence[str]) -> str:
         return f"the body is not JSON: {error['ctx']['error']}."
     if error["type"] == "missing":
         return f"{name or 'the body'} is missing."
-    if error["type"] in ("string_too_short", "string_pattern_mismatch"):  # no text need be more than something
+    if error["type"] in ("string_too_short", "string_pattern_mismatch"):  # every text need only be non-empty
         return f"{name} is empty."
     if error["type"] in ("model_type", "model_attributes_type"):
-        return f"{name or 'the body'} should be an object in JSON."
+        return f"{name or 'the body'} must be a JSON object."
     said = re.sub("^(Value error,|Input|String|List) ", "", error["msg"])
     return f"{name or 'the body'} {said}."

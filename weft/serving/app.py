@@ -1,4 +1,4 @@
-"""The application: the routes, the page, and the guard before them."""
+"""The application: the routes, the page, and the guard in front of them."""
 
 import json
 from collections.abc import AsyncIterator
@@ -19,19 +19,20 @@ from weft.serving import answers, inside, keys, libretranslate, model, translate
 from weft.serving.guard import Guard
 from weft.serving.metrics import CONTENT_TYPE, Metrics
 from weft.serving.queue import Queue
-from weft.serving.service import Served, Service, Settings
+from weft.serving.service import Served, Service
+from weft.serving.settings import Settings
 from weft.tasks.translator import Translator
 from weft.viewing.page import DRAWING
 
 STATIC = Path(__file__).parent / "static"
-EXAMPLES = Path(__file__).parent / "examples.json"  # an answer of each route
+EXAMPLES = Path(__file__).parent / "examples.json"  # one answer of each route
 
 
 def create_app(translator: Translator, settings: Settings | None = None, languages: Languages | None = None) -> FastAPI:
-    """A model behind HTTP. `languages` are needed where the model does not know its own."""
+    """Return an application that serves a model; `languages` are needed if the model does not record them."""
     languages = languages or translator.languages
     if languages is None:
-        raise WeftError("this model does not know its languages: --languages en-de says them.")
+        raise WeftError("this model does not record its languages; pass --languages en-de.")
     settings = settings or Settings()
     metrics = Metrics()
     queue = Queue(translator, settings.waiting, metrics)
@@ -49,24 +50,24 @@ def create_app(translator: Translator, settings: Settings | None = None, languag
         version=weft.__version__,
         lifespan=lifespan,
         redirect_slashes=False,
-        docs_url=None,  # FastAPI's loads scripts from another host
+        docs_url=None,  # FastAPI's page loads scripts from another host
         redoc_url=None,
     )
     app.state.service = service
     answers.install(app)
     app.include_router(libretranslate.router)
     for own in (translate.router, inside.router, model.router):
-        app.include_router(own, dependencies=[keys.required], responses=answers.REFUSALS)
+        app.include_router(own, dependencies=[keys.required], responses=answers.ERRORS)
 
-    @app.get("/metrics", response_class=PlainTextResponse, dependencies=[keys.required], responses=answers.REFUSALS)
+    @app.get("/metrics", response_class=PlainTextResponse, dependencies=[keys.required], responses=answers.ERRORS)
     async def read_metrics(service: Served) -> PlainTextResponse:
-        """For Prometheus."""
+        """Metrics for Prometheus."""
         return PlainTextResponse(service.metrics.text(len(service.queue)), media_type=CONTENT_TYPE)
 
     described = _described(app)
     app.openapi = lambda: described  # type: ignore[method-assign]
     app.mount("/drawing", Page(directory=DRAWING))
-    app.router.default = Page(directory=STATIC, html=True)  # a mount at / would take what a route has no method for
+    app.router.default = Page(directory=STATIC, html=True)  # a mount at / would hide 405 errors of the routes
     app.add_middleware(Guard, service=service, routes=frozenset(described["paths"]))
     if settings.cors:
         app.add_middleware(CORSMiddleware, allow_origins=settings.cors, allow_methods=["*"], allow_headers=["*"])
@@ -74,16 +75,17 @@ def create_app(translator: Translator, settings: Settings | None = None, languag
 
 
 class Page(StaticFiles):
+    """Static files that answer 404 before 405."""
+
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """Where there is no such file it is not there, whatever was to be done with it."""
         if scope["method"] not in ("GET", "HEAD"):
             await super().get_response(path, {**scope, "method": "GET"})
         return await super().get_response(path, scope)
 
 
 def _described(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI document, with an example of each answer. What is invalid is answered with 400 and a sentence here,
-    never with FastAPI's 422."""
+    """Return the OpenAPI document with an example of each answer. Invalid requests get 400 and a sentence, never
+    FastAPI's 422."""
     described = app.openapi()
     for unused in ("HTTPValidationError", "ValidationError"):
         del described["components"]["schemas"][unused]

@@ -1,4 +1,4 @@
-"""The model that is served, for the page: its plan, its blocks and sizes, its parameters, its positions."""
+"""The served model, for the page: its plan, blocks and sizes, parameters, and positions."""
 
 from typing import Annotated, Any
 
@@ -13,12 +13,14 @@ from weft.tasks.alignment import Aligner
 from weft.viewing.anatomy import Diagram, diagram, position_vectors
 from weft.viewing.attention_heads import described
 
-DIGITS = 3  # of what a position brings
+DIGITS = 3  # of a positional encoding
 
 router = APIRouter(prefix="/api", tags=["inside"])
 
 
-class Part(BaseModel):
+class ParameterCount(BaseModel):
+    """The parameters of one part of the model."""
+
     name: str
     count: int
 
@@ -52,23 +54,25 @@ class AttentionKind(BaseModel):
     key_title: str
 
 
-class Heads(BaseModel):
+class HeadCounts(BaseModel):
+    """The layers and heads of one kind of attention."""
+
     layers: int
-    heads: int = Field(description="The most that a layer has.")
-    each: list[int] = Field(description="Of each layer.")
+    heads: int = Field(description="The maximum of a layer.")
+    each: list[int] = Field(description="By layer.")
 
 
-class Model(BaseModel):
+class ModelAnswer(BaseModel):
     name: str
     task: str
     views: list[View] = Field(description="Of the page, in their order.")
     kinds: list[AttentionKind] = Field(description="The kinds of attention that this model has.")
     languages: list[str]
-    plan: dict[str, Any] = Field(description="As `weft show` writes it.")
+    plan: dict[str, Any] = Field(description="As `weft show` prints it.")
     parameters: int
-    parts: list[Part] = Field(description="Where the parameters are.")
+    parts: list[ParameterCount] = Field(description="Where the parameters are.")
     diagram: Diagram
-    heads: dict[str, Heads] = Field(description="By kind of attention.")
+    heads: dict[str, HeadCounts] = Field(description="By kind of attention.")
     aligner: Aligner | None = Field(description="The attention head that aligns words; null without such attention.")
     search: Beam = Field(description="The default search.")
     limit: int = Field(description="Maximum tokens of a sentence.")
@@ -76,12 +80,12 @@ class Model(BaseModel):
 
 
 @router.get("/model")
-async def model(service: Served) -> Model:
-    """What is served: its plan, its blocks and sizes, its parameters by part."""
+async def model(service: Served) -> ModelAnswer:
+    """Describe the model: its plan, its blocks and sizes, its parameters by part."""
     translator = service.translator
     first = translator.models[0]
     counts = parameters_by_part(first)
-    return Model(
+    return ModelAnswer(
         name=service.name,
         task="translation",
         views=[View(name=name, label=label) for name, label in VIEWS.items()],
@@ -89,10 +93,10 @@ async def model(service: Served) -> Model:
         languages=list(service.languages),
         plan=service.plan.to_dict(),
         parameters=sum(counts.values()),
-        parts=[Part(name=name, count=count) for name, count in counts.items()],
+        parts=[ParameterCount(name=name, count=count) for name, count in counts.items()],
         diagram=diagram(first),
         heads={
-            kind: Heads(layers=len(each), heads=max(each, default=0), each=list(each))
+            kind: HeadCounts(layers=len(each), heads=max(each, default=0), each=list(each))
             for kind, each in translator.heads.items()
         },
         aligner=translator.aligner if translator.heads["cross"] else None,
@@ -109,7 +113,7 @@ class Positions(BaseModel):
 
 @router.get("/positions")
 async def positions(service: Served, length: Annotated[int, Query(ge=1, le=512)] = 64) -> Positions:
-    """What each position brings to a token, (length, width) of the encoder and of the decoder."""
+    """Return the positional encodings, (length, width) of the encoder and of the decoder."""
     first = service.translator.models[0]
 
     def found() -> Positions:

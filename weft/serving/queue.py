@@ -1,8 +1,9 @@
-"""The queue before the model. One thread computes, so nothing competes for the cores.
+"""The queue in front of the model. One thread computes, so requests do not compete for the cores.
 
-Texts that wait together and are searched alike are decoded together. A request of more than `SHORT` places is long:
-its texts are decoded many at a time, and before each of their steps the short requests that have come go first, so a
-short one waits for a step of a long one, never for all of it. Whoever has gone away is forgotten at the next step.
+Texts that wait at the same time and have the same search are decoded in one batch. A request of more than `SHORT`
+positions is long: before each of its decoding steps the short requests that have arrived are computed, so a short one
+waits for one step of a long one, never for all of it. Requests of clients that
+disconnect are dropped at the next step.
 """
 
 import asyncio
@@ -22,13 +23,13 @@ from weft.parts.call import Memory
 from weft.serving.metrics import Metrics
 from weft.tasks.translator import Translation, Translator
 
-SHORT = 1280  # places of all texts of a request: tokens times rows, 256 tokens with a beam of 5
-WINDOW = 0.005  # seconds that the first of several waits for the others
+SHORT = 1280  # positions of all texts of a request, tokens × beam width: 256 tokens with a beam of 5
+WINDOW = 0.005  # seconds that the first request of a batch waits for others
 Result = TypeVar("Result")
 
 
 class Full(Exception):  # noqa: N818 (a state, not a mistake)
-    """Too many wait already; `seconds` is when to come again."""
+    """The queue is full; retry after `seconds`."""
 
     def __init__(self, seconds: int):
         super().__init__(seconds)
@@ -36,23 +37,23 @@ class Full(Exception):  # noqa: N818 (a state, not a mistake)
 
 
 class Died(Exception):  # noqa: N818
-    """What computed was ended in the middle; it has begun anew."""
+    """The computing thread was ended during a request; it has restarted."""
 
 
 class _Gone(Exception):  # noqa: N818
-    """Nobody waits for what is being computed."""
+    """All clients of the current batch have disconnected."""
 
 
 @dataclass(eq=False)
 class _Job:
-    """One request: texts to be searched for, or a function to be called."""
+    """One request: texts to translate, or a function to call."""
 
     future: asyncio.Future[Any]
     search: Search | None = None
     sources: list[list[int]] = field(default_factory=list)
     function: Callable[[], Any] | None = None
     since: float = field(default_factory=time.monotonic)
-    begun: int = 0  # sources that have been taken
+    begun: int = 0  # sources taken so far
     found: dict[int, list[Translation]] = field(default_factory=dict)
     gone: bool = False
 
@@ -65,7 +66,7 @@ class _Job:
         return not self.gone and self.begun < (len(self.sources) or 1)
 
     def settle(self, result: Any, error: BaseException | None = None) -> None:
-        """Tell the loop that the request came from, if it still wants to know."""
+        """Pass the result to the event loop of the request, if it still waits."""
 
         def tell() -> None:
             if self.future.done():
@@ -74,21 +75,23 @@ class _Job:
                 self.future.set_result(result)
             elif isinstance(error, Exception):
                 self.future.set_exception(error)
-            else:  # SystemExit and the like were meant for the thread, and would end the loop
-                self.future.set_exception(Died(f"the thread that computes: {error!r}"))
+            else:  # SystemExit and the like would end the event loop
+                self.future.set_exception(Died(f"the computing thread: {error!r}"))
 
         self.gone = True
-        with suppress(RuntimeError):  # the loop has ended, and whoever waited with it
+        with suppress(RuntimeError):  # the event loop has ended
             self.future.get_loop().call_soon_threadsafe(tell)
 
 
 class Queue:
+    """Requests in the order of their arrival, and the thread that computes them."""
+
     def __init__(self, translator: Translator, length: int, metrics: Metrics):
         self.translator = translator
         self.length = length
         self.metrics = metrics
-        self.pace = 0.0  # seconds a request has lately taken
-        self._jobs: list[_Job] = []  # the oldest first; those being computed too
+        self.pace = 0.0  # seconds per request, a running mean
+        self._jobs: list[_Job] = []  # oldest first, including those being computed
         self._changed = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="weft computes", daemon=True)
@@ -97,7 +100,7 @@ class Queue:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop computing at the next step."""
+        """Stop the thread at the next decoding step."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -107,7 +110,7 @@ class Queue:
         return len(self._jobs)
 
     async def search(self, texts: Sequence[str], search: Search) -> list[list[Translation]]:
-        """For each text its translations, best first. Texts are sentences: none is longer than the model allows."""
+        """Return the translations of each text, best first. No text may be longer than the model allows."""
         if not texts:
             return []
         sources = self.translator.tokeniser.encode_all(texts)
@@ -115,8 +118,8 @@ class Queue:
         return [found[i] for i in range(len(texts))]
 
     async def run(self, function: Callable[[], Result]) -> Result:
-        """What a function returns, called in the thread that computes, when its turn has come."""
-        job = _Job(asyncio.get_running_loop().create_future(), function=function, since=0.0)  # it waits for no others
+        """Call a function in the computing thread, when its turn has come, and return its result."""
+        job = _Job(asyncio.get_running_loop().create_future(), function=function, since=0.0)  # it waits for no batch
         return cast(Result, await self._join(job))
 
     async def _join(self, job: _Job) -> Any:
@@ -127,23 +130,23 @@ class Queue:
             self._changed.notify()
         try:
             return await job.future
-        finally:  # answered, or gone away, or out of time
+        finally:  # answered, disconnected, or timed out
             with self._changed:
                 job.gone = True
                 self._jobs.remove(job)
 
     def _work(self) -> None:
-        """Until the end, whatever happens in between: this thread is the only one there is."""
+        """Compute until closed. No error ends the loop, because there is no other thread."""
         while not self._closed:
             try:
                 while self._wait():
-                    # Short ones need no turn of their own beside a long one: they go before each of its steps.
+                    # A long request computes the short ones before each of its steps, so it goes first.
                     self._compute(self._next(short=False) or self._next(short=True))
             except BaseException as error:
                 self._give_up(error)
 
     def _give_up(self, error: BaseException) -> None:
-        """Tell all who wait for what is not being computed any more."""
+        """Report the error to all requests that were being computed."""
         with self._changed:
             for job in self._jobs:
                 if job.begun > len(job.found):
@@ -159,7 +162,7 @@ class Queue:
         return True
 
     def _next(self, short: bool) -> list[tuple[_Job, int]]:
-        """What to compute now: a function, or as many texts as fill a batch, one of each request in turn."""
+        """Return what to compute next: a function, or texts that fill a batch, taken from the requests in turn."""
         with self._changed:
             jobs = [job for job in self._jobs if job.is_waiting and job.is_short == short]
             if not jobs:
@@ -182,7 +185,7 @@ class Queue:
             return batch
 
     def _compute(self, batch: list[tuple[_Job, int]]) -> None:
-        """Everything that was asked for, or the reason why not."""
+        """Compute a batch and settle its requests with the results or the error."""
         start = time.monotonic()
         try:
             if batch and batch[0][0].function:

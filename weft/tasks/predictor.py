@@ -27,6 +27,9 @@ class Predictor(ABC):
                     f"{folder.path} and {folders[0].path} have different vocabularies, and an ensemble needs one: "
                     "train the second with --from the first, or from the same data."
                 )
+        for folder in folders:
+            if (size := len(all_codecs[0])) != (known := folder.plan().vocabulary):
+                raise WeftError(f"{folder.path}/tokeniser.json has {size} tokens, but its model has {known}.")
         self.folders = folders
         self.device = device
         self.codec: Codec = all_codecs[0]

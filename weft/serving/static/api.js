@@ -1,6 +1,6 @@
-// Asking the service. An answer is kept for a while: going back to what was seen costs nothing.
+// Requests to the service. Answers are cached, so going back costs nothing.
 
-const REMEMBERED = 60;
+const CACHED = 60; // answers
 const answers = new Map();
 
 export function get(path) {
@@ -12,7 +12,7 @@ export function post(path, body, signal) {
   return ask(path, { method: "POST", headers, body: JSON.stringify(body), signal });
 }
 
-/** Where the service asks for a key: it is sent with everything, and forgotten with the tab. */
+/** Send this API key with every request, until the tab is closed. */
 export function useKey(key) {
   sessionStorage.setItem("key", key);
 }
@@ -23,17 +23,17 @@ async function ask(path, options) {
     const key = sessionStorage.getItem("key");
     if (key) options.headers.Authorization = `Bearer ${key}`;
     const answer = await fetch(path, options).catch((error) => {
-      throw error.name === "AbortError" ? error : new Error("The service does not answer. Is it still running?");
+      throw error.name === "AbortError" ? error : new Error("The service does not respond. Is it still running?");
     });
     const data = await answer.json().catch(() => ({}));
-    options.signal?.throwIfAborted(); // half an answer is none
+    options.signal?.throwIfAborted(); // an aborted answer may be incomplete
     if (!answer.ok) {
-      const error = new Error(data.error ?? `The service says ${answer.status}.`);
+      const error = new Error(data.error ?? `The service answered ${answer.status}.`);
       error.status = answer.status;
       throw error;
     }
     answers.set(known, data);
-    if (answers.size > REMEMBERED) answers.delete(answers.keys().next().value);
+    if (answers.size > CACHED) answers.delete(answers.keys().next().value);
   }
   return answers.get(known);
 }

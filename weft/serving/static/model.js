@@ -1,4 +1,4 @@
-// The model that is served: its blocks and sizes, where its parameters are, its positions, its masks.
+// The served model: its blocks and sizes, its parameters by part, its positions, its masks.
 
 import { colour, counted, h, redrawn, rgb, s, segmented, sharp } from "weft/dom.js";
 import { drawMatrix } from "weft/matrix.js";
@@ -12,17 +12,17 @@ export function open(root, app) {
   const position = partName(model.plan.position);
   root.append(
     h("section", { class: "wide" }, h("h2", {}, "The model"), h("p", { class: "facts" }, ...facts(model)), diagram(model, finish)),
-    h("section", {}, h("h2", {}, "Where its parameters are"), parameters(model)),
-    h("section", {}, h("h2", {}, "Positions"), h("p", { class: "soft" }, POSITIONS[position] ?? `The part is called ${position}.`), position === "none" ? "" : positions(app, finish)),
+    h("section", {}, h("h2", {}, "Parameters"), parameters(model)),
+    h("section", {}, h("h2", {}, "Positions"), h("p", { class: "soft" }, POSITIONS[position] ?? `The part is ${position}.`), position === "none" ? "" : positions(app, finish)),
     h("section", { class: "wide" }, h("h2", {}, "Masks"), masks(app, finish)));
   return () => finish.forEach((end) => end());
 }
 
 const POSITIONS = {
-  sinusoid: "Sines and cosines of falling frequency, added to the embeddings. A row is a position, a column a dimension.",
-  concatenated: "Sines and cosines of falling frequency, in a part of the width that holds nothing else.",
-  learned: "One learned vector for each position, added to the embeddings.",
-  none: "There are none: only a part that reads in order, such as a recurrence or a convolution, knows the order of the tokens.",
+  sinusoid: "Sines and cosines of decreasing frequency, added to the embeddings. Rows are positions, columns dimensions.",
+  concatenated: "Sines and cosines of decreasing frequency, concatenated to the embeddings.",
+  learned: "One learned vector per position, added to the embeddings.",
+  none: "None: only parts that depend on order, such as recurrences and convolutions, know the order of the tokens.",
 };
 
 function partName(part) {
@@ -42,7 +42,7 @@ function facts(model) {
   return said.filter(([number]) => number).map(([number, name]) => h("span", {}, h("b", { class: "number" }, String(number)), ` ${name}`));
 }
 
-/** Rows that are alike, one after the other, are drawn once; they may differ in how far a convolution is dilated. */
+/** Consecutive rows that are equal are drawn once; the dilation of a convolution may differ. */
 function groups(rows) {
   const found = [];
   for (const row of rows) {
@@ -59,7 +59,7 @@ function diagram(model, finish) {
   const block = (name, details = [], more = "") =>
     h("div", { class: `block ${more}` }, h("b", {}, name), ...details.filter(Boolean).map((detail) => h("small", { class: "number" }, detail)));
 
-  /** One block of one or several rows that are alike. */
+  /** One block of one or several equal rows. */
   function drawnBlock(alike) {
     const { name, parameters: count, sizes, formula, marks } = alike[0];
     const dilations = [...new Set(alike.map(({ sizes: { dilation } }) => dilation))];
@@ -77,7 +77,7 @@ function diagram(model, finish) {
     return h("div", { class: layer ? "layer" : "between" },
       alike.length > 1 ? h("span", { class: "times" }, `${alike.length} ×`) : "",
       ...stretches.map(({ blocks, past }, i) => h("div", { class: past ? "past" : "post" },
-        past ? h("i", {}, "+") : "", // the stream that runs past them
+        past ? h("i", {}, "+") : "", // the residual stream
         ...blocks.map((_, j) => drawnBlock(alike.map((row) => row.stretches[i].blocks[j]))))));
   }
 
@@ -99,7 +99,7 @@ function diagram(model, finish) {
   const place = h("div", { class: "diagram", role: "img", "aria-label": `${counted(layers(drawn.encoder), "encoder layer")}, ${counted(layers(drawn.decoder), "decoder layer")}` },
     svg, stack("encoder"), stack("decoder"));
 
-  /** From the top of the encoder to where the decoder takes it, from what feeds to what is fed, and around recurrences. */
+  /** Arrows from the top of the encoder to where the decoder reads it, from feeding to fed blocks, and around recurrences. */
   function arrows() {
     const box = place.getBoundingClientRect();
     const around = (one) => {
@@ -114,7 +114,7 @@ function diagram(model, finish) {
     const looks = all(".source").map(({ left, y }) =>
       arrow(`M${from.x} ${from.top}V${from.top - 8}q0 -8 8 -8${turned(middle, from.top - 16, y, 1)}`, left - 2, y, 1));
     const feeds = all(".feeds").flatMap((feeder) => all(".fed").map(({ right, y }) =>
-      arrow(`M${feeder.right} ${feeder.y}${turned(decoder.right + FEED, feeder.y, y, -1)}`, right + 2, y, -1, y > feeder.y ? "later" : ""))); // whoever stands below has had its turn: in the next step
+      arrow(`M${feeder.right} ${feeder.y}${turned(decoder.right + FEED, feeder.y, y, -1)}`, right + 2, y, -1, y > feeder.y ? "later" : ""))); // a block below was computed before: it is fed in the next step
     const loops = all(".loop").map(({ right, y }) => arrow(`M${right} ${y - 3}c14 0 14 -13 2 -13`, right + 2, y - 16, -1, "later")); // above what is fed
     svg.replaceChildren(...looks, ...feeds, ...loops);
   }
@@ -122,16 +122,16 @@ function diagram(model, finish) {
   return h("div", {}, place, h("p", { class: "soft letters" }, letters(drawn.decoder)));
 }
 
-const LETTERS = { x: "what comes in", h: "what the encoder made of a token", s: "the decoder's state", c: "what attention found" };
+const LETTERS = { x: "input", h: "encoder output", s: "decoder state", c: "context vector" };
 
-/** What the letters of the formulas stand for. */
+/** The meaning of the letters in the formulas. */
 function letters({ rows }) {
   const formulas = rows.flatMap(({ stretches }) => stretches).flatMap(({ blocks }) => blocks).map(({ formula }) => formula).join(" ");
   const used = Object.entries(LETTERS).filter(([letter]) => new RegExp(`\\b${letter}\\b`).test(formulas));
   return used.map(([letter, meaning]) => `${letter}: ${meaning}`).join(" · ");
 }
 
-const FEED = 14; // pixels beside the decoder
+const FEED = 14; // pixels to the right of the decoder
 
 /** To the right as far as x, up or down from one height to another, and on to the right (1) or back (-1), around corners. */
 function turned(x, from, to, way) {
@@ -154,10 +154,10 @@ function parameters({ parts, parameters: total }) {
       h("i", { style: `width: ${(100 * count) / most}%` }))));
 }
 
-const AXES = { left: 50, bottom: 44 }; // pixels beside and below the map of positions
+const AXES = { left: 50, bottom: 44 }; // pixels left of and below the map of positions
 
 function positions(app, finish) {
-  const canvas = h("canvas", { class: "positions", role: "img", "aria-label": "Positional encodings as a heat map: a row a position, a column a dimension" });
+  const canvas = h("canvas", { class: "positions", role: "img", "aria-label": "Positional encodings as a heat map: rows are positions, columns dimensions" });
   const scale = h("span", { class: "scale number" });
   const told = h("p", { class: "caption" });
   const place = h("div", { class: "positions-place" }, canvas);
@@ -217,7 +217,7 @@ function positions(app, finish) {
     place, told);
 }
 
-/** Round numbers below n, four or so: 0, 64, 128 and 192 below 256. */
+/** About four round numbers below n: 0, 64, 128 and 192 below 256. */
 function ticks(n) {
   const step = 2 ** Math.max(0, Math.round(Math.log2(n / 4)));
   return Array.from({ length: Math.ceil(n / step) }, (_, i) => i * step);

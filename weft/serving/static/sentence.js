@@ -1,4 +1,4 @@
-// The sentence that is looked at, and the translation: the model's own, or a given one. Examples are one click away.
+// The sentence and its translation, the model's own or a given one, with examples to click.
 
 import { h, menu, redrawn } from "weft/dom.js";
 
@@ -10,20 +10,20 @@ const EXAMPLES = [
   ["Bread", "We are eating bread."],
   ["Dinosaur", "Man eats small dinosaur."],
 ];
-const PAUSE = 350; // milliseconds without a key before the service is asked
+const PAUSE = 350; // milliseconds after the last key before a request
 
-/** The sentence of the text that is looked at, its number, and of how many. */
+/** The chosen sentence of the text, its number, and how many there are. */
 export async function lookedAt({ post, state: { text, sentence } }) {
   const cut = text.trim() ? await post("api/sentences", { text }) : [];
   const all = cut.map((one) => one.text).filter((one) => one.trim());
-  if (!all.length) throw new Error("The sentence is empty: there is nothing to look at.");
+  if (!all.length) throw new Error("The sentence is empty.");
   const number = Math.min(sentence, all.length);
   return { text: all[number - 1], number, of: all.length };
 }
 
 /**
- * `changed` is called when there is a new sentence. `asked` is what the service is asked for, `own` shows the model's
- * translation where none is given, and `fail` says why there is none: the view then clears what it shows.
+ * `changed` is called when the sentence changes. `asked` returns the fields of a request, `own` shows the model's
+ * translation where none is given, and `fail` shows an error: the view then clears its drawing.
  */
 export function sentenceBar(app, changed, { target = true } = {}) {
   const { state } = app;
@@ -56,7 +56,7 @@ export function sentenceBar(app, changed, { target = true } = {}) {
     changed();
   }
 
-  /** Of several sentences, which one is looked at, and a menu of the others. */
+  /** A menu of the sentences of the text, where there are several. */
   function place({ text: sentence, number, of }) {
     if (number !== state.sentence) app.save({ sentence: number });
     const focused = origin.contains(document.activeElement);
@@ -67,7 +67,7 @@ export function sentenceBar(app, changed, { target = true } = {}) {
     if (focused) origin.querySelector("select")?.focus();
   }
 
-  /** The translation that stands where none is given, or what is wrong with the sentence. */
+  /** Show the model's own translation as a placeholder, or what is wrong with the sentence. */
   function tell(translation, wrong) {
     given.input.placeholder = translation;
     given.grow();
@@ -106,7 +106,7 @@ export function sentenceBar(app, changed, { target = true } = {}) {
   };
 }
 
-/** As high as its text, or the text that stands there for want of one. */
+/** Make a field as high as its text or placeholder. */
 function grown(input) {
   const { value } = input;
   if (!value) input.value = input.placeholder;

@@ -4,7 +4,7 @@ import { fixed, h, redrawn } from "weft/dom.js";
 import { differing } from "./differing.js";
 
 export const uses = ["text"];
-const PAUSE = 220; // milliseconds without a key before the service is asked
+const PAUSE = 220; // milliseconds after the last key before a request
 
 export function open(root, app) {
   const input = h("textarea", { dir: "auto", "aria-label": `Text in ${app.languages[0]}`, spellcheck: "false", placeholder: "Type or paste a text", rows: 3 });

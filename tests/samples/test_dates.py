@@ -4,8 +4,8 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from weft.data.dates import FIRST, FORMS, LAST, de_ordinal, de_year, en_ordinal, en_year, make_dates, write
 from weft.errors import WeftError
+from weft.samples.dates import FIRST, FORMS, LAST, de_ordinal, de_year, en_ordinal, en_year, make_dates, write
 
 CALENDAR = [FIRST + timedelta(n) for n in range(36525)]  # 100 years, 25 of them leap years
 

@@ -1,21 +1,21 @@
-"""A stream in portions."""
+"""A stream in chunks: complete, in order, without waiting for more than has arrived."""
 
 import threading
 from collections.abc import Iterator
 
 import pytest
 
-from weft.data.portions import portions
+from weft.data.streaming import chunks
 
 
-def test_everything_comes_out_in_order_in_portions_of_at_most_n() -> None:
-    out = list(portions(range(25), 10))
-    assert [i for portion in out for i in portion] == list(range(25))
+def test_chunks_hold_every_item_in_order_and_at_most_n() -> None:
+    out = list(chunks(range(25), 10))
+    assert [i for chunk in out for i in chunk] == list(range(25))
     assert max(map(len, out)) <= 10
     assert all(out)
 
 
-def test_a_line_is_answered_before_the_next_one_is_sent() -> None:
+def test_item_is_yielded_before_the_next_one_arrives() -> None:
     answered = threading.Event()
 
     def talk() -> Iterator[str]:
@@ -23,22 +23,22 @@ def test_a_line_is_answered_before_the_next_one_is_sent() -> None:
         assert answered.wait(5), "the first line was held back until more came"
         yield "second"
 
-    stream = portions(talk(), 10)
+    stream = chunks(talk(), 10)
     assert next(stream) == ["first"]
     answered.set()
     assert next(stream) == ["second"]
 
 
-def test_an_error_of_the_stream_comes_after_what_came_before_it() -> None:
+def test_error_is_raised_after_the_items_before_it() -> None:
     def broken() -> Iterator[int]:
         yield 1
         raise ValueError("broken")
 
-    stream = portions(broken(), 10)
+    stream = chunks(broken(), 10)
     assert next(stream) == [1]
     with pytest.raises(ValueError, match="broken"):
         next(stream)
 
 
-def test_nothing_gives_nothing() -> None:
-    assert list(portions([], 10)) == []
+def test_empty_stream_yields_no_chunk() -> None:
+    assert list(chunks([], 10)) == []

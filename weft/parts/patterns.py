@@ -1,0 +1,38 @@
+"""Patterns of attention: which keys a query may see, as a pure function of their absolute positions.
+
+Without a pattern a query sees every key. In a decoder a pattern comes on top of causality.
+"""
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor
+
+
+class Pattern(ABC):
+    """Which keys a query may see."""
+
+    reach: int | None  # how many positions away a query looks; None: any number
+
+    @abstractmethod
+    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
+        """Positions (B or 1, T) and (B or 1, S) → (B or 1, T, S), True where visible."""
+
+
+def causal(queries: int, keys: int, device: torch.device | None = None) -> Tensor | None:
+    """A token sees itself and its past: (1, T, S), True where visible; None if every key is visible.
+
+    The queries are the newest of the tokens that the keys belong to, in the order in which they were written. So this
+    holds wherever a row starts; and a single query is the newest token, with nothing but its past before it.
+    """
+    if queries == 1:
+        return None
+    order = torch.arange(keys, device=device)
+    return (order <= order[keys - queries :, None])[None]
+
+
+def both(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+    """What is visible in both of two masks; None: everything."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other

@@ -1,0 +1,35 @@
+"""Positions inside attention: how queries and keys know where they stand, each by itself or relative to the other.
+
+    q'_i = queries(q_i, i),   k'_j = keys(k_j, j)                      as rotary positions do
+    α_ij = softmax over j of q'_i · k'_j / √K + bias(q'_i, i, j)       as ALiBi and the buckets of T5 do
+    z_i  = Σ_j α_ij v_j + values(α, i, j)                              as Shaw et al. do, who have a bias too
+
+A part overrides the hooks that it needs; the others do nothing.
+"""
+
+from torch import Tensor, nn
+
+from weft.parts.call import Call
+
+
+class RelativePosition(nn.Module):
+    """What positions add to attention, with queries at positions i (B or 1, T) and keys at positions j (B or 1, S)."""
+
+    on_scores = False  # the part has a `bias`
+    on_values = False  # the part has `values`: attention then computes its weights instead of using the fast kernel
+
+    def queries(self, query: Tensor, i: Tensor, call: Call) -> Tensor:
+        """(B, T, H, K) → the same shape."""
+        return query
+
+    def keys(self, key: Tensor, j: Tensor, call: Call) -> Tensor:
+        """(B, T, H, K) → the same shape. Cached keys are those that this returned."""
+        return key
+
+    def bias(self, query: Tensor, i: Tensor, j: Tensor, call: Call) -> Tensor:
+        """What is added to the scaled scores: query (B, H, T, K) → (B or 1, H or 1, T, S)."""
+        raise NotImplementedError
+
+    def values(self, weights: Tensor, i: Tensor, j: Tensor, call: Call) -> Tensor:
+        """What is added to the averages of the values: weights (B, H, T, S) → (B, H, T, value width)."""
+        raise NotImplementedError
