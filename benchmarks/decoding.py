@@ -26,7 +26,6 @@ from benchmarks.measure import interleaved
 from benchmarks.peers import transformers_model
 from benchmarks.record import arguments, record
 from benchmarks.tables import decoding as table
-from weft.tasks.pool import TranslatorPool
 from weft.data.batches import filled
 from weft.data.reading import read_pairs
 from weft.decoding import best_first
