@@ -49,9 +49,9 @@ def test_a_setting_of_one_side() -> None:
     assert (plan.encoder.feed_forward, plan.decoder.feed_forward) == (Part("mlp"), Part("swiglu"))
 
 
-@pytest.mark.parametrize("key", ["vocabulary", "vocabulary"])
+@pytest.mark.parametrize("key", ["steps", "training.steps"])
 def test_a_bare_name_finds_its_section(key: str) -> None:
-    assert PLAN.with_settings({key: 500}).vocabulary == 500
+    assert PLAN.with_settings({key: 500}).training.steps == 500
 
 
 def test_dashes_are_as_good_as_underscores() -> None:
@@ -175,15 +175,15 @@ def test_a_whole_section() -> None:
 @pytest.mark.parametrize(
     ("setting", "sentence"),
     [
-        ("layers=many", "layers: int is wanted, not 'many'."),
-        ("layers=2.5", "layers: int is wanted, not 2.5."),
-        ("layers=true", "layers: int is wanted, not True."),
-        ("layers=", "layers: int is wanted, not ''."),
-        ("dropout=some", "dropout: float is wanted, not 'some'."),
-        ("dropout=false", "dropout: float is wanted, not False."),
-        ("rate=[1, 2]", "rate: float is wanted, not [1, 2]."),
-        ("best_by=3", "best_by: str is wanted, not 3."),
-        ("width=null", "width: int is wanted, not None."),
+        ("layers=many", "layers: expected int, got 'many'."),
+        ("layers=2.5", "layers: expected int, got 2.5."),
+        ("layers=true", "layers: expected int, got True."),
+        ("layers=", "layers: expected int, got ''."),
+        ("dropout=some", "dropout: expected float, got 'some'."),
+        ("dropout=false", "dropout: expected float, got False."),
+        ("rate=[1, 2]", "rate: expected float, got [1, 2]."),
+        ("best_by=3", "best_by: expected str, got 3."),
+        ("width=null", "width: expected int, got None."),
     ],
 )
 def test_a_value_of_the_wrong_type(setting: str, sentence: str) -> None:
@@ -198,7 +198,7 @@ def test_a_value_of_the_wrong_type(setting: str, sentence: str) -> None:
         ("about=2026-13-01", "about: '2026-13-01' is not a value that YAML can read."),
         ("mixer={heads: 4}", "mixer: a part is a name, or a mapping with a name and options, not {'heads': 4}."),
         ("mixer=[]", "mixer: a list of parts has at least one."),
-        ("head=[tied, linear]", "head: one part is wanted, not a list."),
+        ("head=[tied, linear]", "head: expected one part, got a list."),
         ("width.heads=3", "width.heads: width is a plain int and has no options."),
         ("encoder.dropout.rate=3", "encoder.dropout.rate: dropout is a plain float and has no options."),
         (
@@ -213,7 +213,7 @@ def test_what_is_no_setting(setting: str, sentence: str) -> None:
 
 def test_all_problems_in_one_report() -> None:
     assert refusal(["layers=many", "layers", "encoder.layrs=3", "width=8"]).splitlines() == [
-        "layers: int is wanted, not 'many'.",
+        "layers: expected int, got 'many'.",
         "a setting is key=value, not 'layers'.",
         refusal(["encoder.layrs=3"]),
     ]
@@ -291,7 +291,7 @@ def test_numbers_out_of_range_are_in_the_same_report() -> None:
 
 
 def test_a_number_that_could_not_be_read_again_is_no_whole_one() -> None:
-    with pytest.raises(WeftError, match=r"steps: int is wanted, not 1e\+19"):
+    with pytest.raises(WeftError, match=r"steps: expected int, got 1e\+19"):
         PLAN.with_settings(["steps=1e19"])
 
 

@@ -94,7 +94,7 @@ def test_a_written_plan_is_read_as_it_was(tmp_path: Path) -> None:
         ("- width\n- 16", "{file}: a plan is a mapping of sections, not list."),
         ("", "{file}: a plan is a mapping of sections, not NoneType."),
         ("base: transformer-tiny\nset: [width]", "{file}: set is a mapping from settings to values, not ['width']."),
-        ("base: transformer-tiny\nset: {width: wide}", "{file}:\nwidth: int is wanted, not 'wide'."),
+        ("base: transformer-tiny\nset: {width: wide}", "{file}:\nwidth: expected int, got 'wide'."),
         (
             "base: transformer-tiny\nsett: 1\nabot: 2",
             "{file}: there is no key of a preset 'abot'. Did you mean 'about'? Known: about, base, set.\n"

@@ -1,4 +1,4 @@
-"""A plan that says everything is the same plan."""
+"""A resolved plan builds the same model."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from weft.plans.size import outline
 
 
 @pytest.mark.parametrize("name", ["transformer-tiny", "bahdanau-tiny", "convs2s-tiny", "bytenet-tiny", "gnmt-tiny"])
-def test_a_whole_plan_is_the_same_model(name: str) -> None:
+def test_resolved_plan_builds_the_same_model(name: str) -> None:
     said = plan(name)
     full = resolved(said)
     assert resolved(full) == full
@@ -16,7 +16,7 @@ def test_a_whole_plan_is_the_same_model(name: str) -> None:
     assert shapes == others
 
 
-def test_defaults_are_said() -> None:
+def test_defaults_are_written_out() -> None:
     full = resolved(plan("transformer-base")).to_dict()
     attention = {"name": "attention", "heads": 8, "key_width": 64, "value_width": 64, "dropout": 0.0}
     assert full["decoder"]["cross"] == attention
@@ -26,7 +26,7 @@ def test_defaults_are_said() -> None:
     assert full["encoder"]["join"] == "add", "a part without options stays a word"
 
 
-def test_what_hangs_on_the_side_is_said() -> None:
+def test_defaults_that_depend_on_the_side_are_written_out() -> None:
     full = resolved(plan("transformer-tiny").with_settings(["mixer=[lstm, gru]", "cross=additive"]))
     assert [part.options for part in full.encoder.mixer] == [{"direction": "both"}] * 2
     assert [part.options for part in full.decoder.mixer] == [{"direction": "forward"}] * 2

@@ -3,9 +3,9 @@
 import pytest
 
 from weft.errors import WeftError
-from weft.plans.catalogues import ALL
+from weft.plans.catalogues import ALL, DECODERS, ENCODERS
 from weft.plans.plan import RELATED, Plan
-from weft.plans.rules import AT_LEAST, AT_MOST, GOING_ON, RATES, WORDS, check, problems
+from weft.plans.rules import AT_LEAST, AT_MOST, RATES, WORDS, check, problems
 
 PLAN = Plan().with_settings({"width": 8, "vocabulary": 260})
 
@@ -47,7 +47,7 @@ def test_nothing_wrong() -> None:
         ),
     ],
 )
-def test_an_unknown_part_in_any_slot(setting: str, sentence: str) -> None:
+def test_unknown_part_in_any_slot(setting: str, sentence: str) -> None:
     (found,) = wrong(setting)
     assert found.startswith((sentence + " Known: ", sentence + " Near it: ", sentence + " `weft show parts`"))
 
@@ -117,34 +117,34 @@ def test_an_option_of_the_wrong_type() -> None:
     ],
 )
 def test_at_least_one(setting: str) -> None:
-    assert wrong(f"{setting}=0") == [f"{setting}: at least 1 is wanted, not 0."]
+    assert wrong(f"{setting}=0") == [f"{setting}: expected at least 1, got 0."]
     assert wrong(f"{setting}=1") == []
 
 
 @pytest.mark.parametrize("option", ["kernel", "dilation"])
-def test_a_window_of_nothing(option: str) -> None:
+def test_kernel_and_dilation_are_at_least_one(option: str) -> None:
     assert wrong(f"encoder.mixer={{name: convolution, {option}: 0}}") == [
-        f"encoder.mixer.{option}: at least 1 is wanted, not 0."
+        f"encoder.mixer.{option}: expected at least 1, got 0."
     ]
 
 
 STACKED = ("decoder.stack=bytenet", "mixer=bottleneck", "cross=none")
 
 
-def test_columns_for_nobody() -> None:
+def test_stretched_encoder_requires_a_decoder_that_uses_its_columns() -> None:
     assert wrong("encoder.stack=stretched", *STACKED) == []
     assert wrong("encoder.stack=stretched", *STACKED, "cross=additive") == [
-        "encoder.stack: the columns of stretched are no tokens for additive to look at; set encoder.stack=plain."
+        "encoder.stack: attention needs tokens, and the stretched source has none; set encoder.stack=plain."
     ]
     assert wrong("encoder.stack=stretched") == [
-        "encoder.stack: stretched hands on a column for each token of a translation, and only bytenet stands on them; "
-        "set encoder.stack=plain."
+        "encoder.stack: nothing uses the columns per target token of stretched; "
+        "set encoder.stack=plain, or decoder.stack=bytenet."
     ]
 
 
-def test_a_source_is_stretched_and_not_cut() -> None:
+def test_stretch_factor_is_at_least_one() -> None:
     assert wrong("encoder.stack={name: stretched, factor: 0.9}", *STACKED) == [
-        "encoder.stack.factor: at least 1 is wanted, not 0.9."
+        "encoder.stack.factor: expected at least 1, got 0.9."
     ]
 
 
@@ -157,18 +157,18 @@ def test_a_source_is_stretched_and_not_cut() -> None:
         ("training.longest={}", 65536),
     ],
 )
-def test_what_costs_no_weights_cannot_fill_the_memory(setting: str, most: int) -> None:
+def test_upper_bounds_of_what_has_no_weights(setting: str, most: int) -> None:
     assert wrong(*STACKED, setting.format(most)) == []
     (found,) = wrong(*STACKED, setting.format(most + 1))
-    assert found.endswith(f": at most {most} is allowed, not {most + 1}.")
+    assert found.endswith(f": expected at most {most}, got {most + 1}.")
 
 
-def test_a_width_of_nothing() -> None:
-    assert wrong("width=0") == ["width: at least 1 is wanted, not 0."]
+def test_width_is_at_least_one() -> None:
+    assert wrong("width=0") == ["width: expected at least 1, got 0."]
 
 
-def test_learned_positions_for_nothing() -> None:
-    assert wrong("position={name: learned, limit: 0}") == ["position.limit: at least 1 is wanted, not 0."]
+def test_limit_of_learned_positions_is_at_least_one() -> None:
+    assert wrong("position={name: learned, limit: 0}") == ["position.limit: expected at least 1, got 0."]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_learned_positions_for_nothing() -> None:
     ],
 )
 def test_at_least_zero(setting: str, value: str) -> None:
-    assert wrong(f"{setting}={value}") == [f"{setting}: at least 0 is wanted, not {value}."]
+    assert wrong(f"{setting}={value}") == [f"{setting}: expected at least 0, got {value}."]
     assert wrong(f"{setting}=0") == []
 
 
@@ -201,45 +201,45 @@ def test_at_least_zero(setting: str, value: str) -> None:
         "training.beta2",
     ],
 )
-def test_a_rate_out_of_range(setting: str, value: str) -> None:
-    assert wrong(f"{setting}={value}") == [f"{setting}: a rate lies in 0 ≤ p < 1, not {value.lstrip('.')}."]
+def test_rate_out_of_range(setting: str, value: str) -> None:
+    assert wrong(f"{setting}={value}") == [f"{setting}: expected a rate, 0 ≤ p < 1, got {value.lstrip('.')}."]
     assert wrong(f"{setting}=0") == []
 
 
-def test_a_floor_out_of_range() -> None:
-    assert wrong("schedule={name: cosine, floor: 2}") == ["training.schedule.floor: a rate lies in 0 ≤ p < 1, not 2."]
+def test_floor_out_of_range() -> None:
+    assert wrong("schedule={name: cosine, floor: 2}") == ["training.schedule.floor: expected a rate, 0 ≤ p < 1, got 2."]
 
 
-def test_a_rate_out_of_range_in_a_list_of_parts() -> None:
+def test_rate_out_of_range_in_a_list_of_parts() -> None:
     assert wrong("encoder.feed_forward=[{name: mlp, dropout: 3}, {name: mlp, dropout: 0.5}]") == [
-        "encoder.feed_forward.dropout: a rate lies in 0 ≤ p < 1, not 3."
+        "encoder.feed_forward.dropout: expected a rate, 0 ≤ p < 1, got 3."
     ]
 
 
 @pytest.mark.parametrize("setting", ["training.rate", "training.epsilon", "encoder.norm.epsilon"])
-def test_more_than_nothing(setting: str) -> None:
-    assert wrong(f"{setting}=0.0") == [f"{setting}: more than 0 is wanted, not 0.0."]
-    assert wrong(f"{setting}=.nan") == [f"{setting}: more than 0 is wanted, not nan."]
+def test_positive_numbers(setting: str) -> None:
+    assert wrong(f"{setting}=0.0") == [f"{setting}: expected more than 0, got 0.0."]
+    assert wrong(f"{setting}=.nan") == [f"{setting}: expected more than 0, got nan."]
 
 
 @pytest.mark.parametrize(
     ("setting", "sentence"),
     [
-        ("average=newest", "training.average: last or best is wanted, not 'newest'."),
-        ("best_by=chrf", "training.best_by: bleu or loss is wanted, not 'chrf'."),
-        ("sharing=none", "sharing: joint or separate is wanted, not 'none'."),
+        ("average=newest", "training.average: expected last or best, got 'newest'."),
+        ("best_by=chrf", "training.best_by: expected bleu or loss, got 'chrf'."),
+        ("sharing=none", "sharing: expected joint or separate, got 'none'."),
         (
             "encoder.mixer={name: lstm, direction: up}",
-            "encoder.mixer.direction: forward or backward or both is wanted, not 'up'.",
+            "encoder.mixer.direction: expected forward or backward or both, got 'up'.",
         ),
     ],
 )
-def test_a_word_that_is_none_of_the_allowed(setting: str, sentence: str) -> None:
+def test_unknown_word_of_a_setting(setting: str, sentence: str) -> None:
     assert wrong(setting) == [sentence]
 
 
-def test_a_vocabulary_too_small_for_bytes() -> None:
-    assert wrong("vocabulary=259") == ["vocabulary: at least 260 (256 bytes and 4 signs), not 259."]
+def test_vocabulary_holds_all_bytes() -> None:
+    assert wrong("vocabulary=259") == ["vocabulary: expected at least 260 (256 bytes and 4 special tokens), got 259."]
 
 
 def test_every_bounded_number_and_word_has_a_test_here() -> None:
@@ -253,7 +253,7 @@ def test_every_bounded_number_and_word_has_a_test_here() -> None:
     }
 
 
-def test_every_number_of_a_part_has_an_end() -> None:
+def test_every_number_of_a_part_has_an_upper_bound() -> None:
     """A stranger may write any: only those stay open that neither memory nor time depends on."""
     open_ended = {"features", "warmup", "epsilon"}  # the first ends at the width, the others are numbers of a formula
     numbers = {
@@ -271,7 +271,7 @@ def test_every_number_of_a_part_has_an_end() -> None:
 
 def test_heads_that_do_not_divide_the_width() -> None:
     assert wrong("encoder.mixer.heads=3") == [
-        "encoder.mixer.heads: 3 heads do not divide a width of 8; choose others, or set key_width and value_width."
+        "encoder.mixer.heads: 3 heads do not divide a width of 8; choose a divisor, or set key_width and value_width."
     ]
 
 
@@ -287,8 +287,10 @@ def test_heads_of_free_width_need_not_divide() -> None:
     assert len(wrong("encoder.mixer={name: attention, heads: 3, key_width: 2, value_width: null}")) == 1
 
 
-def test_two_wirings_in_one_stack() -> None:
-    assert wrong("decoder.wiring=[pre, post]") == ["decoder.wiring: one stack has one wiring, not 2."]
+def test_one_wiring_for_all_layers() -> None:
+    assert wrong("decoder.wiring=[pre, post]") == [
+        "decoder.wiring: expected the same for all layers, got pre, post; set one."
+    ]
     assert wrong("decoder.wiring=[pre, pre]") == []
 
 
@@ -300,25 +302,34 @@ def test_a_tied_head_with_concatenated_positions() -> None:
     assert wrong("position=concatenated", "head=linear") == []
 
 
+def test_default_features_of_positions_need_some_width() -> None:
+    assert wrong("width=3", "mixer=gru", "cross=dot", "position=concatenated", "head=linear") == [
+        "position.features: expected 1 to 2, got 0."
+    ]
+
+
 @pytest.mark.parametrize("features", [0, 8, 9])
-def test_positions_that_take_all_of_the_width_or_nothing(features: int) -> None:
+def test_features_of_positions_are_a_part_of_the_width(features: int) -> None:
     assert wrong(f"position={{name: concatenated, features: {features}}}", "head=linear") == [
-        f"position.features: between 1 and 7, not {features}."
+        f"position.features: expected 1 to 7, got {features}."
     ]
 
 
 @pytest.mark.parametrize("direction", ["backward", "both"])
-def test_a_decoder_that_reads_what_is_not_written(direction: str) -> None:
+def test_decoder_mixers_read_forward_only(direction: str) -> None:
     assert wrong(f"decoder.mixer={{name: gru, direction: {direction}}}") == [
-        f"decoder.mixer.direction: a decoder reads forward only, not {direction}: "
-        "what comes after a token is not written yet."
+        f"decoder.mixer.direction: {direction} would read tokens that are not generated yet; "
+        "set decoder.mixer.direction=forward."
     ]
     assert wrong("decoder.mixer={name: gru, direction: forward}") == []
 
 
-def test_two_directions_in_a_width_of_one() -> None:
+def test_two_directions_require_a_width_of_two() -> None:
     found = wrong("width=1", "mixer=lstm", "cross=dot")
-    assert found == ["width: at least 2 for two directions, half of it each."]
+    assert found == [
+        "width: two directions need at least 2, half of it each, got 1; "
+        "set width=2, or encoder.mixer.direction=forward."
+    ]
     assert wrong("width=1", "encoder.mixer={name: lstm, direction: forward}", "decoder.mixer=lstm", "cross=dot") == []
 
 
@@ -326,48 +337,48 @@ ALONE = ("feed_forward=none", "norm=none", "join=none")
 
 
 def under(stack: str, cell: str) -> tuple[str, ...]:
-    """The settings of a decoder of this kind, and of an encoder that hands on what it takes up."""
-    encoder = f"encoder.mixer={{name: {cell}, direction: backward}}"
-    return (
-        f"mixer={cell}",
-        encoder,
-        f"decoder.stack={stack}",
-        *(["encoder.stack=final-states"] if stack in GOING_ON else []),
-    )
+    """The settings of a decoder of this kind, and of an encoder that gives what it needs."""
+    needs = DECODERS.makes(stack).needs
+    giving = [f"encoder.stack={name}" for name in ENCODERS if needs and ENCODERS.makes(name).gives == needs]
+    return f"mixer={cell}", f"encoder.mixer={{name: {cell}, direction: backward}}", f"decoder.stack={stack}", *giving
 
 
 @pytest.mark.parametrize("stack", ["from-encoder-state", "bahdanau", "gnmt", "input-feeding"])
-def test_a_recurrent_decoder_without_recurrence(stack: str) -> None:
+def test_recurrent_decoders_require_recurrent_mixers(stack: str) -> None:
     assert wrong(*ALONE, "layers=1", "cross=dot", *under(stack, "lstm"), "decoder.mixer=attention") == [
-        f"decoder.mixer: {stack} goes from state to state, with lstm or gru, not attention."
+        f"decoder.mixer: {stack} needs a recurrent mixer, lstm or gru, got attention."
     ]
 
 
 @pytest.mark.parametrize("stack", ["bahdanau", "gnmt", "input-feeding", "convs2s"])
-def test_a_decoder_that_looks_with_nothing_to_look_with(stack: str) -> None:
+def test_attending_decoders_require_a_cross(stack: str) -> None:
     assert wrong(*ALONE, "layers=1", "cross=none", *under(stack, "gru")) == [
-        f"decoder.cross: {stack} looks at the source; choose attention, additive, general, dot."
+        f"decoder.cross: {stack} attends to the source; expected one of attention, additive, general, dot, got none."
     ]
 
 
 @pytest.mark.parametrize("stack", ["bahdanau", "gnmt", "input-feeding", "convs2s"])
-def test_a_decoder_that_has_no_place_for_a_feed_forward(stack: str) -> None:
+def test_decoders_without_feed_forward_refuse_one(stack: str) -> None:
     assert wrong("layers=1", "norm=none", "join=none", "cross=dot", *under(stack, "gru")) == [
-        f"decoder.feed_forward: {stack} has no place for one; set decoder.feed_forward=none."
+        f"decoder.feed_forward: {stack} has no place for mlp; set decoder.feed_forward=none."
     ]
 
 
-def test_a_decoder_that_never_sees_the_source() -> None:
+def test_decoder_has_to_see_the_source() -> None:
     assert wrong("cross=none") == [
-        "decoder.cross: with none of them the decoder never sees the source; choose attention, additive, general, dot, "
-        "or give it the source with decoder.stack=from-encoder-state (one vector) or decoder.stack=bytenet (its columns)."
+        "decoder.cross: without attention the decoder never sees the source; set decoder.cross to one of attention, "
+        "additive, general, dot, or choose a decoder that receives the source otherwise: "
+        "decoder.stack=from-encoder-state (as one vector) or decoder.stack=bytenet (column by column)."
     ]
     assert len(wrong("cross=[none, dot]", "decoder.layers=1")) == 1
     assert wrong("cross=[none, dot]") == []
     assert wrong("cross=none", "decoder.stack=bytenet") == []
 
 
-BOTH_WAYS = "encoder.mixer: final-states hands on the state of whoever reads in one direction; set encoder.mixer.direction=backward."
+BOTH_WAYS = (
+    "encoder.mixer: from-encoder-state needs final states of one direction, got both; "
+    "set encoder.mixer.direction=backward."
+)
 
 
 @pytest.mark.parametrize(
@@ -378,75 +389,81 @@ BOTH_WAYS = "encoder.mixer: final-states hands on the state of whoever reads in 
         ("[{name: lstm, direction: forward}, {name: lstm, direction: backward}]", 2, []),
         ("lstm", 2, [BOTH_WAYS]),
         ("[{name: lstm, direction: forward}, {name: lstm, direction: both}]", 2, [BOTH_WAYS]),
-        ("attention", 2, ["encoder.mixer: from-encoder-state goes on from its own kind, lstm, not attention."]),
+        (
+            "attention",
+            2,
+            ["encoder.mixer: from-encoder-state needs final states of its own mixer, lstm, got attention."],
+        ),
         (
             "{name: gru, direction: forward}",
             2,
-            ["encoder.mixer: from-encoder-state goes on from its own kind, lstm, not gru."],
+            ["encoder.mixer: from-encoder-state needs final states of its own mixer, lstm, got gru."],
         ),
         (
             "{name: lstm, direction: forward}",
             3,
-            ["encoder.layers: from-encoder-state goes on from as many as it has, 2, not 3."],
+            [
+                "encoder.layers: from-encoder-state needs one final state for each of its 2 layers, got 3; "
+                "set encoder.layers=2."
+            ],
         ),
     ],
 )
-def test_a_decoder_that_goes_on_from_another_kind_of_encoder(mixer: str, layers: int, found: list[str]) -> None:
-    settings = (
-        *ALONE,
-        "cross=none",
-        "decoder.mixer=lstm",
-        "decoder.stack=from-encoder-state",
-        "encoder.stack=final-states",
-    )
+def test_final_states_match_the_decoder_in_number_mixer_and_direction(
+    mixer: str, layers: int, found: list[str]
+) -> None:
+    stacks = ("decoder.stack=from-encoder-state", "encoder.stack=final-states")
+    settings = (*ALONE, *stacks, "cross=none", "decoder.mixer=lstm")
     assert wrong(*settings, f"encoder.mixer={mixer}", "layers=2", f"encoder.layers={layers}") == found
 
 
-def test_last_states_that_nobody_hands_on_or_nobody_takes_up() -> None:
+def test_final_states_are_given_if_and_only_if_needed() -> None:
     settings = (*ALONE, "encoder.mixer={name: gru, direction: backward}", "decoder.mixer=gru")
     assert wrong(*settings, "cross=none", "decoder.stack=from-encoder-state") == [
-        "encoder.stack: from-encoder-state goes on from where the encoder's layers ended; set encoder.stack=final-states."
+        "encoder.stack: from-encoder-state needs the final states of the encoder; set encoder.stack=final-states."
     ]
     assert wrong(*settings, "cross=dot", "decoder.stack=gnmt", "encoder.stack=final-states") == [
-        "encoder.stack: final-states hands on the states that its layers ended in, and only from-encoder-state and input-feeding "
-        "go on from there; set encoder.stack=plain."
+        "encoder.stack: nothing uses the final states of final-states; "
+        "set encoder.stack=plain, or decoder.stack=from-encoder-state or decoder.stack=input-feeding."
     ]
     assert wrong(*settings, "cross=dot", "decoder.stack=input-feeding", "encoder.stack=final-states") == []
 
 
-def test_source_embeddings_that_nothing_takes_up() -> None:
+def test_source_embeddings_require_a_cross_that_uses_them() -> None:
     assert wrong("encoder.stack=with-embeddings") == [
-        "encoder.stack: with-embeddings hands on the source embeddings, and only additive, general and dot take them up; "
-        "set encoder.stack=plain."
+        "encoder.stack: nothing uses the source embeddings of with-embeddings; "
+        "set encoder.stack=plain, or cross=additive or cross=general or cross=dot."
     ]
     assert wrong("encoder.stack=with-embeddings", "cross=[attention, dot]") == []
 
 
-def test_attention_before_each_step_in_several_layers_or_with_a_norm_or_join() -> None:
+def test_bahdanau_has_one_layer_without_norm_and_join() -> None:
     settings = (*ALONE, "mixer=gru", "cross=additive", "decoder.stack=bahdanau")
-    assert wrong(*settings, "decoder.layers=2") == ["decoder.layers: bahdanau has one layer, not 2; gnmt has several."]
+    assert wrong(*settings, "decoder.layers=2") == [
+        "decoder.layers: bahdanau has at most 1, got 2; set decoder.layers=1, or decoder.stack=gnmt or input-feeding."
+    ]
     assert wrong(*settings, "decoder.layers=1", "decoder.norm=layer", "decoder.join=add") == [
-        "decoder.norm: bahdanau has no place for one; set decoder.norm=none.",
-        "decoder.join: bahdanau has no place for one; set decoder.join=none.",
+        "decoder.norm: bahdanau has no place for layer; set decoder.norm=none.",
+        "decoder.join: bahdanau has no place for add; set decoder.join=none.",
     ]
     assert wrong(*settings, "decoder.layers=1") == []
 
 
 @pytest.mark.parametrize("stack", ["gnmt", "input-feeding"])
-def test_a_bottom_layer_with_a_norm_and_attention_that_is_dealt_to_layers(stack: str) -> None:
+def test_bottom_layer_without_norm_and_one_attention_for_all_layers(stack: str) -> None:
     settings = (*ALONE, *under(stack, "lstm"), "layers=3")
     assert wrong(*settings, "cross=dot", "decoder.norm=[rms, layer]") == [
-        f"decoder.norm: the bottom layer of {stack} has no place for one; set 'decoder.norm=[none, layer, rms]'."
+        f"decoder.norm: the bottom layer of {stack} has no place for rms; set 'decoder.norm=[none, layer, rms]'."
     ]
     assert wrong(*settings, "cross=dot", "decoder.norm=[none, layer, rms]") == []
     assert wrong(*settings, "cross=[dot, general]") == [
-        f"decoder.cross: {stack} looks once in a step, with one part, not 2."
+        f"decoder.cross: {stack} has one attention for all layers, got a list of 2; set one."
     ]
 
 
-def test_training_on_sentences_longer_than_the_positions() -> None:
+def test_longest_sentence_fits_the_positions() -> None:
     assert wrong("position={name: learned, limit: 100}") == [
-        "training.longest: 200 tokens, but the positions end at 100; set longest=100, or position.limit=200."
+        "training.longest: 200 tokens are more than the 100 positions; set longest=100, or position.limit=200."
     ]
     assert wrong("position={name: learned, limit: 100}", "longest=100") == []
 

@@ -22,7 +22,8 @@ class Mixer(Body):
     is_sequential: bool  # each position waits for the one before it
     reach: int | None  # how many positions away one layer looks, on its longer side; None: as many as there are
     attends = False  # it weighs positions one by one, so each of them has to be a token
-    uses: tuple[str, ...] = ()  # extras of the encoder (see `parts.layers`) that it uses if there are any
+    needs: tuple[str, ...] = ()  # extras of the encoder (see `parts.layers`) that it cannot do without
+    uses: tuple[str, ...] = ()  # extras of the encoder that it uses if there are any
     rereads_source = False  # each step of decoding reads the encoder's output, not only what it cached
 
     def sequential_steps(self, length: int) -> int:

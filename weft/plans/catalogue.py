@@ -44,6 +44,11 @@ class Catalogue(Generic[Made]):
         parameters = list(inspect.signature(self.makers[name]).parameters.values())[len(self.given) :]
         return {p.name: p for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
 
+    def makes(self, name: str) -> Any:
+        """The class of a part, as its maker's annotation says: what it declares is known before anything is built."""
+        maker = self.makers[name]
+        return maker if isinstance(maker, type) else inspect.signature(maker).return_annotation
+
     def value(self, part: Part, option: str) -> Any:
         """The value of an option: the plan's, else the maker's default; None if the part has no such option."""
         if option in part.options or part.name not in self.makers:

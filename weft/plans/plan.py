@@ -222,7 +222,7 @@ def _parts(value: Any, kind: Any, slot: str, key: str) -> Slot:
     if not isinstance(value, list | tuple):
         return _part(value, slot, key)
     if kind is Part:
-        raise WeftError(f"{key}: one part is wanted, not a list.")
+        raise WeftError(f"{key}: expected one part, got a list.")
     if not value:
         raise WeftError(f"{key}: a list of parts has at least one.")
     return tuple(_part(part, slot, key) for part in value)
@@ -243,7 +243,7 @@ def _read(old: Any, value: Any, key: str) -> Any:
     if isinstance(old, int) and isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST:
         value = int(value)
     if type(value) is not type(old):
-        raise WeftError(f"{key}: {type(old).__name__} is wanted, not {value!r}.")
+        raise WeftError(f"{key}: expected {type(old).__name__}, got {value!r}.")
     return value
 
 

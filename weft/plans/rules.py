@@ -1,15 +1,22 @@
-"""What cannot work is refused here, in words, all of it at once."""
+"""The rules of plans: what cannot be built is refused, in words, all of it at once.
+
+Stacks, mixers and crosses declare what they need and give (`parts.layers`, `parts.mixer`); no rule knows one by name.
+"""
 
 import math
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
+import torch
+
 from weft.errors import WeftError
+from weft.parts.layers import FINAL_STATES, Decoder, EncoderStack
+from weft.parts.mixer import Mixer
 from weft.plans import catalogues as c
 from weft.plans.catalogue import Catalogue
 from weft.plans.part import Part
-from weft.plans.plan import Encoder, Plan, Slot
+from weft.plans.plan import Plan, Slot
 
 SIDE_SLOTS: dict[str, Catalogue[Any]] = {
     "mixer": c.MIXERS,
@@ -22,7 +29,7 @@ SIDE_SLOTS: dict[str, Catalogue[Any]] = {
 STACKS: dict[str, Catalogue[Any]] = {"encoder": c.ENCODERS, "decoder": c.DECODERS}
 END_SLOTS: dict[str, Catalogue[Any]] = {"embedding": c.EMBEDDINGS, "position": c.POSITIONS, "head": c.HEADS}
 
-# Bounds by the name of a setting, or of a part's option: what is called the same is bounded the same.
+# Bounds by the name of a setting or of a part's option: the same name has the same bounds.
 AT_LEAST = {
     "width": 1,
     "layers": 1,
@@ -46,7 +53,7 @@ AT_LEAST = {
     "factor": 1,
     "warmup": 0,
 }
-# A plan may come from a stranger: beyond these, a line of text would fill the memory or take for ever.
+# A plan may come from a stranger: beyond these, one line of text could fill the memory or take for ever.
 AT_MOST = {
     "width": 2**16,
     "layers": 1000,
@@ -56,7 +63,7 @@ AT_MOST = {
     "value_width": 2**16,
     "hidden": 2**20,
     "limit": 2**24,
-    "kernel": 2**8,  # this and the next: a window is filled up with zeros as far as it reaches
+    "kernel": 2**8,  # this and the next: a window is padded with zeros as far as it reaches
     "dilation": 2**10,
     "factor": 10,
     "longest": 2**16,
@@ -70,14 +77,8 @@ WORDS = {
     "direction": ("forward", "backward", "both"),
 }
 
-# Decoders that are more than a list of layers: what they are made of, and what they have no place for.
-RECURRENT = ("from-encoder-state", "bahdanau", "gnmt", "input-feeding")  # their mixers are cells
-LOOKING = ("bahdanau", "gnmt", "input-feeding", "convs2s")  # they have a place for `cross`
-GIVEN = {
-    "from-encoder-state": "one vector",
-    "bytenet": "its columns",
-}  # how those get the source that need not look at it
-GOING_ON = ("from-encoder-state", "input-feeding")  # they begin where the encoder's layers ended
+NONE = "none"  # in any slot, the part that does nothing
+BASES = {"encoder.stack": EncoderStack, "decoder.stack": Decoder, "mixer": Mixer, "cross": Mixer}  # of their classes
 
 
 def check(plan: Plan) -> None:
@@ -87,11 +88,12 @@ def check(plan: Plan) -> None:
 
 
 def problems(plan: Plan) -> list[str]:
+    """Everything wrong with a plan, a sentence each."""
     return _merged(chain(_wrong_choices(plan), _combinations(plan)))
 
 
 def wrong_choices(plan: Plan) -> list[str]:
-    """What is wrong with each choice by itself, whatever the others are."""
+    """What is wrong with each choice by itself, without regard to the others."""
     return _merged(_wrong_choices(plan))
 
 
@@ -101,12 +103,12 @@ def _wrong_choices(plan: Plan) -> Iterator[str]:
     for where, value in _values(plan):
         yield from out_of_bounds(where, value)
     if plan.vocabulary < 260:
-        yield f"vocabulary: at least 260 (256 bytes and 4 signs), not {plan.vocabulary}."
+        yield f"vocabulary: expected at least 260 (256 bytes and 4 special tokens), got {plan.vocabulary}."
 
 
 def _merged(lines: Iterable[str]) -> list[str]:
-    """What is wrong in the same way in several places, as one choice for both sides is, is said once."""
-    places: dict[str, dict[str, None]] = {}  # dictionaries keep the order and drop what comes again
+    """A problem in several places, such as one choice for both sides, as one line that names them all."""
+    places: dict[str, dict[str, None]] = {}  # dictionaries keep the order and drop repetitions
     for line in lines:
         where, _, sentence = line.partition(": ")
         places.setdefault(sentence, {})[where] = None
@@ -114,22 +116,19 @@ def _merged(lines: Iterable[str]) -> list[str]:
 
 
 def parts_of(slot: Slot) -> tuple[Part, ...]:
+    """The parts in a slot, as a tuple also if there is only one."""
     return slot if isinstance(slot, tuple) else (slot,)
 
 
 def part_of_layer(slot: Slot, i: int) -> Part:
-    """The part of layer i: a list of parts is dealt out to the layers in turn."""
+    """The part of layer i: a list of parts is assigned to the layers in turn."""
     parts = parts_of(slot)
     return parts[i % len(parts)]
 
 
-def _sides(plan: Plan) -> list[tuple[str, Encoder]]:
-    return [("encoder", plan.encoder), ("decoder", plan.decoder)]
-
-
 def every_part(plan: Plan) -> Iterator[tuple[str, Catalogue[Any], Part]]:
-    """Every part of a plan, with where it stands and the catalogue its name is from."""
-    for side, slots in _sides(plan):
+    """Every part of a plan, with its setting and its catalogue."""
+    for side, slots in plan.sides().items():
         for slot, catalogue in SIDE_SLOTS.items():
             for part in parts_of(getattr(slots, slot, ())):
                 yield f"{side}.{slot}", catalogue, part
@@ -157,10 +156,10 @@ def having(option: str) -> list[str]:
 
 
 def _values(plan: Plan) -> Iterator[tuple[str, Any]]:
-    """Every number and word of a plan, with where it stands."""
+    """Every number and word of a plan, with its setting."""
     yield from ((name, value) for name, value in vars(plan).items() if isinstance(value, int | float | str))
-    for name in ("encoder", "decoder", "training"):
-        yield from ((f"{name}.{key}", value) for key, value in vars(getattr(plan, name)).items())
+    for name, section in {**plan.sides(), "training": plan.training}.items():
+        yield from ((f"{name}.{key}", value) for key, value in vars(section).items())
     for where, _, part in every_part(plan):
         yield from ((f"{where}.{key}", value) for key, value in part.leaves())
 
@@ -169,129 +168,156 @@ def out_of_bounds(where: str, value: Any) -> Iterator[str]:
     """What is wrong with the value of a setting, by the last word of its path."""
     name = where.rpartition(".")[2]
     if name in WORDS and value not in WORDS[name]:
-        yield f"{where}: {' or '.join(WORDS[name])} is wanted, not {value!r}."
+        yield f"{where}: expected {' or '.join(WORDS[name])}, got {value!r}."
     if isinstance(value, bool) or not isinstance(value, int | float):
         return
     if name in AT_LEAST and not value >= AT_LEAST[name]:
-        yield f"{where}: at least {AT_LEAST[name]} is wanted, not {value}."
+        yield f"{where}: expected at least {AT_LEAST[name]}, got {value}."
     if name in AT_MOST and value > AT_MOST[name]:
-        yield f"{where}: at most {AT_MOST[name]} is allowed, not {value}."
+        yield f"{where}: expected at most {AT_MOST[name]}, got {value}."
     if value == math.inf and name not in RATES:
-        yield f"{where}: a finite number is wanted, not {value}."
+        yield f"{where}: expected a finite number, got {value}."
     if name in RATES and not 0 <= value < 1:
-        yield f"{where}: a rate lies in 0 ≤ p < 1, not {value}."
+        yield f"{where}: expected a rate, 0 ≤ p < 1, got {value}."
     if name not in (*AT_LEAST, *RATES, *BOUNDED_ELSEWHERE) and not value > 0:
-        yield f"{where}: more than 0 is wanted, not {value}."
+        yield f"{where}: expected more than 0, got {value}."
 
 
 def _combinations(plan: Plan) -> Iterator[str]:
     for where, catalogue, part in every_part(plan):
         if catalogue in (c.MIXERS, c.CROSSES):
             yield from _heads_that_do_not_divide(plan.width, where, catalogue, part)
-    for side, slots in _sides(plan):
-        if len({part.name for part in parts_of(slots.wiring)}) > 1:
-            yield f"{side}.wiring: one stack has one wiring, not {len(parts_of(slots.wiring))}."
-    yield from _readings(plan)
-    yield from _decoders(plan)
-    yield from _handed_on(plan)
+    for side, slots in plan.sides().items():
+        if len(kinds := dict.fromkeys(part.name for part in parts_of(slots.wiring))) > 1:
+            yield f"{side}.wiring: expected the same for all layers, got {', '.join(kinds)}; set one."
+    yield from _directions(plan)
+    yield from _decoder(plan)
+    yield from _attention(plan)
+    yield from _extras(plan)
     yield from _positions(plan)
 
 
-def _readings(plan: Plan) -> Iterator[str]:
+def _directions(plan: Plan) -> Iterator[str]:
     for part in parts_of(plan.decoder.mixer):
-        if part.options.get("direction") in ("backward", "both"):
+        if (direction := part.options.get("direction")) in ("backward", "both"):
             yield (
-                f"decoder.mixer.direction: a decoder reads forward only, not {part.options['direction']}: "
-                "what comes after a token is not written yet."
+                f"decoder.mixer.direction: {direction} would read tokens that are not generated yet; "
+                "set decoder.mixer.direction=forward."
             )
     for part in parts_of(plan.encoder.mixer):
         if part.name in c.CELLS and part.options.get("direction") in (None, "both") and plan.width < 2:
-            yield "width: at least 2 for two directions, half of it each."
+            yield (
+                f"width: two directions need at least 2, half of it each, got {plan.width}; "
+                "set width=2, or encoder.mixer.direction=forward."
+            )
 
 
-def _decoders(plan: Plan) -> Iterator[str]:
-    """What a decoder of its own kind is made of."""
-    stack, decoder = plan.decoder.stack.name, plan.decoder
-    mixers, crosses = _names(decoder.mixer, decoder.layers), _names(decoder.cross, decoder.layers)
-    if stack in RECURRENT and (foreign := [name for name in mixers if name in c.MIXERS and name not in c.CELLS]):
-        yield f"decoder.mixer: {stack} goes from state to state, with {' or '.join(c.CELLS)}, not {foreign[0]}."
-    if stack in LOOKING:
-        if "none" in crosses:
-            yield f"decoder.cross: {stack} looks at the source; choose {', '.join(_others(c.CROSSES))}."
-        if any(part.name != "none" for part in parts_of(decoder.feed_forward)):
-            yield f"decoder.feed_forward: {stack} has no place for one; set decoder.feed_forward=none."
-        if stack in RECURRENT and len(parts_of(decoder.cross)) > 1:
-            yield f"decoder.cross: {stack} looks once in a step, with one part, not {len(parts_of(decoder.cross))}."
-    elif stack not in GIVEN and set(crosses) == {"none"}:
-        given = " or ".join(f"decoder.stack={name} ({how})" for name, how in GIVEN.items())
+def _declared(catalogue: Catalogue[Any], name: str) -> Any:
+    """What a part declares, as attributes of its class; those of its base if the name is unknown, or none."""
+    return (catalogue.makes(name) if name in catalogue else None) or BASES[catalogue.slot]
+
+
+def _decoder(plan: Plan) -> Iterator[str]:
+    """The decoder has what its stack needs, and nothing that its stack has no place for."""
+    decoder, stack = plan.decoder, plan.decoder.stack.name
+    declared = _declared(c.DECODERS, stack)
+    foreign = [name for name in _names(decoder.mixer, decoder.layers) if name in c.MIXERS and name not in c.CELLS]
+    if declared.is_recurrent and foreign:
+        yield f"decoder.mixer: {stack} needs a recurrent mixer, {' or '.join(c.CELLS)}, got {foreign[0]}."
+    if declared.most_layers is not None and decoder.layers > declared.most_layers:
+        like = [name for name in c.DECODERS if _is_deeper(c.DECODERS.makes(name), declared)]
         yield (
-            f"decoder.cross: with none of them the decoder never sees the source; "
-            f"choose {', '.join(_others(c.CROSSES))}, or give it the source with {given}."
+            f"decoder.layers: {stack} has at most {declared.most_layers}, got {decoder.layers}; "
+            f"set decoder.layers={declared.most_layers}, or decoder.stack={' or '.join(like)}."
         )
-    if stack == "bahdanau" and decoder.layers != 1:
-        yield f"decoder.layers: bahdanau has one layer, not {decoder.layers}; gnmt has several."
-    if stack in LOOKING and stack in RECURRENT:
-        for slot, nothing in (("norm", "none"), ("join", "none")):
-            bottom, *above = _names(getattr(decoder, slot), decoder.layers)
-            if bottom != nothing:
-                if stack == "bahdanau" or not above:
-                    yield f"decoder.{slot}: {stack} has no place for one; set decoder.{slot}={nothing}."
-                else:
-                    yield (
-                        f"decoder.{slot}: the bottom layer of {stack} has no place for one; "
-                        f"set 'decoder.{slot}=[{', '.join([nothing, *above])}]'."
-                    )
+    for slot in declared.without:
+        if named := [part.name for part in parts_of(getattr(decoder, slot)) if part.name != NONE]:
+            yield f"decoder.{slot}: {stack} has no place for {named[0]}; set decoder.{slot}={NONE}."
+    for slot in declared.without_at_bottom:
+        bottom, *above = _names(getattr(decoder, slot), decoder.layers)
+        if bottom != NONE:
+            rest = f"'decoder.{slot}=[{', '.join([NONE, *above])}]'" if above else f"decoder.{slot}={NONE}"
+            yield f"decoder.{slot}: the bottom layer of {stack} has no place for {bottom}; set {rest}."
 
 
-def _handed_on(plan: Plan) -> Iterator[str]:
-    """What the encoder hands on beside its output is what the decoder takes up."""
+def _is_deeper(other: Any, declared: Any) -> bool:
+    """Whether a decoder of the same kind may have any number of layers."""
+    same = (other.crosses, other.is_recurrent) == (declared.crosses, declared.is_recurrent)
+    return same and other.most_layers is None
+
+
+def _attention(plan: Plan) -> Iterator[str]:
+    """The decoder sees the source."""
+    decoder, stack = plan.decoder, plan.decoder.stack.name
+    declared = _declared(c.DECODERS, stack)
+    crosses, known = _names(decoder.cross, decoder.layers), ", ".join(name for name in c.CROSSES if name != NONE)
+    if declared.crosses and NONE in crosses:
+        yield f"decoder.cross: {stack} attends to the source; expected one of {known}, got {NONE}."
+    if declared.crosses == "once" and len(given := parts_of(decoder.cross)) > 1:
+        yield f"decoder.cross: {stack} has one attention for all layers, got a list of {len(given)}; set one."
+    if not declared.crosses and not declared.source and set(crosses) == {NONE}:
+        others = {name: c.DECODERS.makes(name).source for name in c.DECODERS}
+        given_source = " or ".join(f"decoder.stack={name} ({source})" for name, source in others.items() if source)
+        yield (
+            f"decoder.cross: without attention the decoder never sees the source; set decoder.cross to one of {known}, "
+            f"or choose a decoder that receives the source otherwise: {given_source}."
+        )
+
+
+def _extras(plan: Plan) -> Iterator[str]:
+    """What the encoder gives besides its output is used, and what the decoder needs is given."""
     encoder, decoder = plan.encoder, plan.decoder
-    handing, taking = encoder.stack.name, decoder.stack.name
-    if handing == "with-embeddings" and not set(_names(decoder.cross, decoder.layers)) & {"additive", "general", "dot"}:
+    giver, taker = encoder.stack.name, decoder.stack.name
+    gives, takes = _declared(c.ENCODERS, giver), _declared(c.DECODERS, taker)
+    crosses = _names(decoder.cross, decoder.layers)
+    used = {*_uses(c.DECODERS, taker), *(extra for name in crosses for extra in _uses(c.CROSSES, name))}
+    plain = " or ".join(name for name in c.ENCODERS if not c.ENCODERS.makes(name).gives)
+    for extra in gives.gives:
+        if extra not in used:
+            takers = [
+                (each.slot, name) for each in (c.DECODERS, c.CROSSES) for name in each if extra in _uses(each, name)
+            ]
+            others = " or ".join(f"{slot}={name}" for slot, name in takers)
+            yield f"encoder.stack: nothing uses the {extra} of {giver}; set encoder.stack={plain}, or {others}."
+        elif extra == FINAL_STATES:
+            yield from _final_states(plan)
+    for extra in takes.needs:
+        if extra not in gives.gives:
+            givers = " or ".join(name for name in c.ENCODERS if extra in c.ENCODERS.makes(name).gives)
+            yield f"encoder.stack: {taker} needs the {extra} of the encoder; set encoder.stack={givers}."
+    if not gives.keeps_tokens and used.issuperset(gives.gives):
+        mixers = [_declared(c.MIXERS, name) for name in _names(encoder.mixer, encoder.layers)]
+        mixers += [_declared(c.CROSSES, name) for name in crosses]
+        if any(mixer.attends for mixer in mixers):
+            yield f"encoder.stack: attention needs tokens, and the {giver} source has none; set encoder.stack={plain}."
+
+
+def _uses(catalogue: Catalogue[Any], name: str) -> tuple[str, ...]:
+    declared = _declared(catalogue, name)
+    return (*declared.needs, *declared.uses)
+
+
+def _final_states(plan: Plan) -> Iterator[str]:
+    """Each recurrent layer of the decoder starts from the final state of a layer of the encoder."""
+    encoder, decoder, taker = plan.encoder, plan.decoder, plan.decoder.stack.name
+    if encoder.layers != decoder.layers:
         yield (
-            "encoder.stack: with-embeddings hands on the source embeddings, and only additive, general and dot take "
-            "them up; set encoder.stack=plain."
+            f"encoder.layers: {taker} needs one final state for each of its {decoder.layers} layers, "
+            f"got {encoder.layers}; set encoder.layers={decoder.layers}."
         )
-    if handing == "stretched":
-        used = [*_names(encoder.mixer, encoder.layers), *_names(decoder.cross, decoder.layers)]
-        looking = next((name for name in used if name in _others(c.CROSSES)), None)
-        if taking != "bytenet":
+    for i in range(min(encoder.layers, decoder.layers)):
+        theirs, own = part_of_layer(encoder.mixer, i), part_of_layer(decoder.mixer, i)
+        if own.name in c.CELLS and theirs.name in c.MIXERS and theirs.name != own.name:
+            yield f"encoder.mixer: {taker} needs final states of its own mixer, {own.name}, got {theirs.name}."
+        elif theirs.name in c.CELLS and theirs.options.get("direction") not in ("forward", "backward"):
             yield (
-                "encoder.stack: stretched hands on a column for each token of a translation, and only bytenet stands "
-                "on them; set encoder.stack=plain."
+                f"encoder.mixer: {taker} needs final states of one direction, got both; "
+                "set encoder.mixer.direction=backward."
             )
-        elif looking:
-            yield (
-                f"encoder.stack: the columns of stretched are no tokens for {looking} to look at; "
-                "set encoder.stack=plain."
-            )
-    if handing == "final-states" and taking not in GOING_ON:
-        yield (
-            "encoder.stack: final-states hands on the states that its layers ended in, and only "
-            f"{' and '.join(GOING_ON)} go on from there; set encoder.stack=plain."
-        )
-    elif handing != "final-states" and taking in GOING_ON:
-        yield f"encoder.stack: {taking} goes on from where the encoder's layers ended; set encoder.stack=final-states."
-    elif handing == "final-states":
-        if encoder.layers != decoder.layers:
-            yield f"encoder.layers: {taking} goes on from as many as it has, {decoder.layers}, not {encoder.layers}."
-        for i in range(min(encoder.layers, decoder.layers)):
-            ended, own = part_of_layer(encoder.mixer, i), part_of_layer(decoder.mixer, i)
-            if own.name in c.CELLS and ended.name in c.MIXERS and ended.name != own.name:
-                yield f"encoder.mixer: {taking} goes on from its own kind, {own.name}, not {ended.name}."
-            elif ended.name in c.CELLS and ended.options.get("direction") not in ("forward", "backward"):
-                yield (
-                    "encoder.mixer: final-states hands on the state of whoever reads in one direction; "
-                    "set encoder.mixer.direction=backward."
-                )
 
 
 def _names(slot: Slot, layers: int) -> list[str]:
     return [part_of_layer(slot, i).name for i in range(max(1, layers))]
-
-
-def _others(catalogue: Catalogue[Any]) -> list[str]:
-    return [name for name in catalogue if name != "none"]
 
 
 def _heads_that_do_not_divide(width: int, where: str, catalogue: Catalogue[Any], part: Part) -> Iterator[str]:
@@ -299,25 +325,27 @@ def _heads_that_do_not_divide(width: int, where: str, catalogue: Catalogue[Any],
     if isinstance(heads, int) and heads > 0 and width % heads and None in widths:
         yield (
             f"{where}.heads: {heads} heads do not divide a width of {width}; "
-            "choose others, or set key_width and value_width."
+            "choose a divisor, or set key_width and value_width."
         )
 
 
 def _positions(plan: Plan) -> Iterator[str]:
     position, longest = plan.position, plan.training.longest
-    if position.name == "concatenated":
+    if position.name in c.POSITIONS and "features" in c.POSITIONS.options(position.name):
         features = c.POSITIONS.value(position, "features")
-        features = plan.width // 4 if features is None else features
+        if features is None and plan.width > 0:
+            with torch.device("meta"):
+                features = c.POSITIONS.makers[position.name](plan.width).features
         if isinstance(features, int) and not 0 < features < plan.width:
-            yield f"position.features: between 1 and {plan.width - 1}, not {features}."
+            yield f"position.features: expected 1 to {plan.width - 1}, got {features}."
         if plan.head.name == "tied":
             yield (
-                "head: tied needs embeddings as wide as the model, and concatenated positions take a part of the "
+                f"head: tied needs embeddings as wide as the model, and {position.name} positions take a part of the "
                 "width; set head=linear, or position=sinusoid."
             )
     limit = c.POSITIONS.value(position, "limit")
     if isinstance(limit, int) and 0 < limit < longest:
         yield (
-            f"training.longest: {longest} tokens, but the positions end at {limit}; "
+            f"training.longest: {longest} tokens are more than the {limit} positions; "
             f"set longest={limit}, or position.limit={longest}."
         )
