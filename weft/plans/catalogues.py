@@ -17,7 +17,7 @@ from weft.parts.norms import layer_norm, no_norm, rms_norm
 from weft.parts.patterns import Pattern
 from weft.parts.positions import ConcatenatedSinusoid, Learned, NoPosition, Position, Sinusoid
 from weft.parts.recurrent import GRU, LSTM, Backward, Both, Cell, Forward
-from weft.parts.relative_positions import RelativePosition
+from weft.parts.relative_positions import RelativePosition, Rotary
 from weft.parts.schedules import Schedule
 from weft.plans import stacks
 from weft.plans.catalogue import Catalogue
@@ -43,12 +43,17 @@ def no_relative_position(heads: int, key_width: int, value_width: int) -> None:
     """Q Kᵀ as it is: what stands where is known from the embeddings only"""
 
 
+def rotary(heads: int, key_width: int, value_width: int, *, base: float = 10000.0) -> Rotary:
+    """Queries and keys turned by angles that grow with their positions (arXiv:2104.09864)"""
+    return Rotary(base)
+
+
 def full() -> None:
     """Every query sees every key; in decoders, every key of its past"""
 
 
 RELATIVE_POSITIONS: Catalogue[RelativePosition | None] = Catalogue(
-    "mixer.position", ("heads", "key_width", "value_width"), {"none": no_relative_position}
+    "mixer.position", ("heads", "key_width", "value_width"), {"none": no_relative_position, "rotary": rotary}
 )
 PATTERNS: Catalogue[Pattern | None] = Catalogue("mixer.pattern", (), {"full": full})
 
