@@ -14,7 +14,7 @@ from weft.parts.heads import Head, SoftmaxHead
 from weft.parts.layers import Add, NoResidual, PostNorm, PreNorm, ScaledAdd, Wiring
 from weft.parts.mixer import Mixer
 from weft.parts.norms import layer_norm, no_norm, rms_norm
-from weft.parts.patterns import Pattern
+from weft.parts.patterns import Pattern, Window
 from weft.parts.positions import ConcatenatedSinusoid, Learned, NoPosition, Position, Sinusoid
 from weft.parts.recurrent import GRU, LSTM, Backward, Both, Cell, Forward
 from weft.parts.relative_positions import RelativePosition, Rotary
@@ -52,10 +52,15 @@ def full() -> None:
     """Every query sees every key; in decoders, every key of its past"""
 
 
+def window(*, width: int = 128) -> Window:
+    """A query sees keys at most this many positions away (arXiv:2004.05150)"""
+    return Window(width)
+
+
 RELATIVE_POSITIONS: Catalogue[RelativePosition | None] = Catalogue(
     "mixer.position", ("heads", "key_width", "value_width"), {"none": no_relative_position, "rotary": rotary}
 )
-PATTERNS: Catalogue[Pattern | None] = Catalogue("mixer.pattern", (), {"full": full})
+PATTERNS: Catalogue[Pattern | None] = Catalogue("mixer.pattern", (), {"full": full, "window": window})
 
 
 def mlp(width: int, *, hidden: int | None = None, activation: str = "relu", dropout: float = 0.0) -> FeedForward:
