@@ -19,6 +19,19 @@ class Pattern(ABC):
         """Positions (B or 1, T) and (B or 1, S) → (B or 1, T, S), True where visible."""
 
 
+class Window(Pattern):
+    """|i - j| ≤ width: a token sees itself and the nearest on each side, in decoders only on the left.
+
+    The sliding window of Longformer, whose w is 2 · width there  (Beltagy et al. 2020, § 3.1, arXiv:2004.05150)
+    """
+
+    def __init__(self, width: int):
+        self.width = self.reach = width
+
+    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
+        return (query[:, :, None] - key[:, None]).abs() <= self.width  # (B or 1, T, S)
+
+
 def causal(queries: int, keys: int, device: torch.device | None = None) -> Tensor | None:
     """A token sees itself and its past: (1, T, S), True where visible; None if every key is visible.
 

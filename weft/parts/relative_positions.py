@@ -7,6 +7,7 @@
 A part overrides the hooks that it needs; the others do nothing.
 """
 
+import torch
 from torch import Tensor, nn
 
 from weft.parts.call import Call
@@ -33,3 +34,29 @@ class RelativePosition(nn.Module):
     def values(self, weights: Tensor, i: Tensor, j: Tensor, call: Call) -> Tensor:
         """What is added to the averages of the values: weights (B, H, T, S) → (B, H, T, value width)."""
         raise NotImplementedError
+
+
+class Rotary(RelativePosition):
+    """Features m and m + K/2 are a point in the plane, turned by i · base^(-2m/K) at position i; a last odd one stays.
+
+    q'_i · k'_j then depends on i - j only  (RoFormer, Su et al. 2021, arXiv:2104.09864; the pairs are those of Llama)
+    """
+
+    def __init__(self, base: float):
+        super().__init__()
+        self.base = base
+
+    def queries(self, query: Tensor, i: Tensor, call: Call) -> Tensor:
+        return self._turned(query, i)
+
+    def keys(self, key: Tensor, j: Tensor, call: Call) -> Tensor:
+        return self._turned(key, j)
+
+    def _turned(self, x: Tensor, positions: Tensor) -> Tensor:
+        half = x.size(-1) // 2
+        exact = torch.promote_types(x.dtype, torch.float32)  # half precision cannot count to 3000
+        rate = self.base ** (-torch.arange(half, dtype=exact, device=x.device) / half)  # (K/2)
+        angle = positions[:, :, None, None] * rate  # (B or 1, T, 1, K/2)
+        cos, sin = angle.cos().to(x), angle.sin().to(x)
+        one, other, odd = torch.split(x, [half, half, x.size(-1) % 2], -1)  # (B, T, H, K/2) twice, (B, T, H, 0 or 1)
+        return torch.cat((one * cos - other * sin, other * cos + one * sin, odd), -1)

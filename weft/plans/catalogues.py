@@ -16,10 +16,10 @@ from weft.parts.heads import Head, SoftmaxHead
 from weft.parts.layers import Add, Decoder, EncoderStack, Join, NoResidual, PostNorm, PreNorm, ScaledAdd, Wiring
 from weft.parts.mixer import Mixer
 from weft.parts.norms import LayerNorm, NoNorm, Norm, RMSNorm
-from weft.parts.patterns import Pattern
+from weft.parts.patterns import Pattern, Window
 from weft.parts.positions import ConcatenatedSinusoid, Learned, NoPosition, Position, Sinusoid
 from weft.parts.recurrent import GRU, LSTM, Backward, Both, Cell, Forward, Recurrence
-from weft.parts.relative_positions import RelativePosition
+from weft.parts.relative_positions import RelativePosition, Rotary
 from weft.parts.schedules import Schedule
 from weft.plans import stacks
 from weft.plans.catalogue import Catalogue
@@ -45,14 +45,24 @@ def no_relative_position(heads: int, key_width: int, value_width: int) -> None:
     """Q Kᵀ as it is: what stands where is known from the embeddings only"""
 
 
+def rotary(heads: int, key_width: int, value_width: int, *, base: float = 10000.0) -> Rotary:
+    """Queries and keys turned by angles that grow with their positions (arXiv:2104.09864)"""
+    return Rotary(base)
+
+
 def full() -> None:
     """Every query sees every key; in decoders, every key of its past"""
 
 
+def window(*, width: int = 128) -> Window:
+    """A query sees keys at most this many positions away (arXiv:2004.05150)"""
+    return Window(width)
+
+
 RELATIVE_POSITIONS: Catalogue[RelativePosition | None] = Catalogue(
-    "mixer.position", ("heads", "key_width", "value_width"), {"none": no_relative_position}
+    "mixer.position", ("heads", "key_width", "value_width"), {"none": no_relative_position, "rotary": rotary}
 )
-PATTERNS: Catalogue[Pattern | None] = Catalogue("mixer.pattern", (), {"full": full})
+PATTERNS: Catalogue[Pattern | None] = Catalogue("mixer.pattern", (), {"full": full, "window": window})
 
 
 def mlp(width: int, *, hidden: int | None = None, activation: str = "relu", dropout: float = 0.0) -> FeedForward:
