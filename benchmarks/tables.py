@@ -24,7 +24,7 @@ Numbers = Mapping[str, Any]
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(cells)} |".replace("|  |", "| |") for cells in (head, *rows)]
+    lines = ["| " + "".join(f"{cell} | " if cell else "| " for cell in cells).strip() for cells in (head, *rows)]
     return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
 
 
@@ -211,7 +211,7 @@ def reading(numbers: Numbers) -> str:
             (
                 f"{run['pairs']:,}",
                 f"{run['pairs_per_minute']:,}" if "pairs_per_minute" in run else "",
-                f"{run['peak_memory_mb']} MB",
+                f"{run['peak_memory_mb']:,} MB",
             )
             for run in numbers["runs"]
         ),
