@@ -26,14 +26,15 @@ from benchmarks.measure import interleaved
 from benchmarks.peers import transformers_model
 from benchmarks.record import arguments, record
 from benchmarks.tables import decoding as table
-from weft.data.batches import filled
+from weft.data.batches import pad
+from weft.data.codecs.subwords import PAD, START
 from weft.data.reading import read_pairs
 from weft.decoding import best_first
-from weft.decoding.hypothesis import length_limits
 from weft.exports.agreement import BEAMS, agreement
 from weft.exports.ctranslate2 import Engine, write
 from weft.folder import Folder
 from weft.plans.presets import plan
+from weft.samples.sentences import EXAMPLES
 from weft.tasks import load
 from weft.tasks.pool import TranslatorPool
 from weft.tasks.translator import Translator
@@ -99,7 +100,7 @@ def with_transformers(translator: Translator, limit: int, beam: int) -> Say:
         said: dict[int, str] = {}
         for start in range(0, len(order), TOGETHER):
             some = order[start : start + TOGETHER]
-            batch = filled([sources[i] for i in some])
+            batch = pad([sources[i] for i in some])
             with torch.inference_mode():
                 found = model.generate(  # type: ignore[operator]
                     input_ids=batch,
@@ -138,7 +139,7 @@ def race(
 ) -> dict[str, Any]:
     """All systems with one search: all texts at once, then a few one by one."""
     threads, search = torch.get_num_threads(), best_first(beam, 1.0)
-    limit = max(length_limits(translator.models, pad(translator.tokeniser.encode_all(texts))))
+    limit = max(translator.prompt(translator.encode_all(texts)).limits)
     together, apart = f"weft (1 × {threads} threads)", f"weft ({threads} × 1 threads)"
     exact, quantised = (best_layout(export, compute, limit, beam, texts, BATCHES) for compute in ("float32", "int8"))
     single = best_layout(export, "float32", limit, beam, texts[:ALONE], (1,))

@@ -27,7 +27,6 @@ from benchmarks.tables import families as table
 from benchmarks.tables import speeds as speed_table
 from weft.data.reading import read_pairs
 from weft.decoding import Beam, Greedy
-from weft.evaluation.report import report
 from weft.tasks import load
 
 PLANS = ("seq2seq-rnn", "bahdanau", "luong", "gnmt", "convs2s", "bytenet", "transformer")
@@ -83,7 +82,7 @@ def speeds(plans: Sequence[str], data: Path, pairs: str, out: Path) -> dict[str,
     found: dict[str, list[list[float]]] = {plan: [] for plan in plans}
     for plan in 2 * list(plans):
         translator = load(str(out / f"{plan}-1"))
-        searches = (len(test) / report(translator, test, search).seconds for search in (Greedy(), Beam()))
+        searches = (len(test) / translator.evaluate(test, search).seconds for search in (Greedy(), Beam()))
         found[plan].append([pace(plan, data, pairs)[1], *searches])
     names = ("training", "greedy", "beam")
     return {
@@ -107,7 +106,7 @@ def run(plan: str, seed: int, steps: int, data: Path, pairs: str, out: Path) -> 
     train(plan, data, pairs, out, **settings)
     took = (time.perf_counter() - began) / 60
     translator, test = load(str(out)), list(read_pairs(data_files(data, "test", pairs), languages="en-de"))
-    beam, greedy = (report(translator, test, search, tokenize=tokenisation(pairs)) for search in (Beam(), Greedy()))
+    beam, greedy = (translator.evaluate(test, search, tokenize=tokenisation(pairs)) for search in (Beam(), Greedy()))
     (out / "test.txt").write_text("\n".join(beam.translations), "utf-8")
     return {
         "plan": plan,
@@ -115,9 +114,9 @@ def run(plan: str, seed: int, steps: int, data: Path, pairs: str, out: Path) -> 
         "parameters": sum(p.numel() for p in translator.models[0].parameters()),
         "steps": steps,
         "minutes": round(took, 1),
-        "bleu": round(beam.bleu.score, 2),
-        "greedy": round(greedy.bleu.score, 2),
-        "signature": beam.bleu.signature,
+        "bleu": round(beam["bleu"], 2),
+        "greedy": round(greedy["bleu"], 2),
+        "signature": beam.score("bleu").signature,
     }
 
 

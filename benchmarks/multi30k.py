@@ -20,7 +20,6 @@ from benchmarks.record import arguments, record
 from benchmarks.tables import ablations, multi30k
 from weft.data.reading import read_pairs
 from weft.decoding import Beam
-from weft.evaluation.report import report
 from weft.tasks import load
 
 FORMS = {"tokenised": ".lc.norm.tok", "raw": ""}
@@ -71,7 +70,7 @@ def run(settings: Settings, data: Path, text: str, out: Path) -> dict[str, Any]:
     translator = load(str(out))
     options = {"tokenize": "none"} if text == "tokenised" else {}
     scores = {
-        split: report(translator, list(read_pairs(files(data, split, text))), SEARCH, **options)
+        split: translator.evaluate(list(read_pairs(files(data, split, text))), SEARCH, **options)
         for split in ("valid", "test")
     }
     return {
@@ -79,12 +78,12 @@ def run(settings: Settings, data: Path, text: str, out: Path) -> dict[str, Any]:
         "settings": settings,
         "parameters": sum(p.numel() for p in translator.models[0].parameters()),
         "minutes": round(minutes, 1),
-        "val": round(scores["valid"].bleu.score, 2),
-        "test": round(scores["test"].bleu.score, 2),
-        "val_chrf": round(scores["valid"].chrf.score, 2),
-        "test_chrf": round(scores["test"].chrf.score, 2),
-        "signature": scores["test"].bleu.signature,
-        "chrf_signature": scores["test"].chrf.signature,
+        "val": round(scores["valid"]["bleu"], 2),
+        "test": round(scores["test"]["bleu"], 2),
+        "val_chrf": round(scores["valid"]["chrf"], 2),
+        "test_chrf": round(scores["test"]["chrf"], 2),
+        "signature": scores["test"].score("bleu").signature,
+        "chrf_signature": scores["test"].score("chrf").signature,
     }
 
 

@@ -10,17 +10,16 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import weft
 from benchmarks.record import arguments, record
 from benchmarks.tables import shipped as table
 from weft.data.reading import read_pairs
 from weft.decoding import Beam, Greedy
 from weft.decoding.hypothesis import Search
-from weft.evaluation.report import report
 from weft.folder import Folder
 from weft.plans.presets import plan
-from weft.tasks.translator import Translator, note_aligner
+from weft.tasks.translator import Translator
 from weft.training.observers import Bar
-from weft.training.run import begin, trainer
 from weft.weights import read_weights
 
 PLAN = "transformer-small"
@@ -39,16 +38,16 @@ def ship(run: Folder, to: Path) -> Folder:
 def scored(
     translator: Translator, name: str, pairs: list[tuple[str, str]], search: Search, words: str
 ) -> dict[str, Any]:
-    found = report(translator, pairs, search)
+    found = translator.evaluate(pairs, search)
     return {
         "set": name,
-        "sentences": found.sentences,
+        "sentences": found.examples,
         "search": words,
-        "bleu": round(found.bleu.score, 2),
-        "chrf": round(found.chrf.score, 2),
-        "perplexity": round(found.perplexity, 3),
-        "sentences_per_second": round(found.sentences / found.seconds),
-        "signatures": [found.bleu.signature, found.chrf.signature],
+        "bleu": round(found["bleu"], 2),
+        "chrf": round(found["chrf"], 2),
+        "perplexity": round(found["perplexity"], 3),
+        "sentences_per_second": round(found.examples / found.seconds),
+        "signatures": [found.score("bleu").signature, found.score("chrf").signature],
     }
 
 
@@ -63,10 +62,14 @@ def main() -> None:
     )
     if not (given.out / "model.safetensors").exists():
         recipe = plan(PLAN)
-        folder = begin(recipe, train, valid, given.out, ("en", "de"))
-        job = trainer(folder, [Bar(recipe.training.steps)])
-        job.train()
-        note_aligner(folder)
+        weft.train(
+            recipe,
+            train,
+            valid,
+            given.out,
+            facts={"languages": ["en", "de"]},
+            observers=lambda task, plan: [Bar(plan.training.steps, task.metrics)],
+        )
     translator = Translator([ship(Folder.find(given.out), given.out / "shipped")])
     rows = [
         scored(translator, name, list(pairs), search, words)

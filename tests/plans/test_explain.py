@@ -9,7 +9,7 @@ from weft.plans.catalogues import ALL
 from weft.plans.explain import OPTIONS, explained
 from weft.plans.part import Part
 from weft.plans.plan import Plan
-from weft.plans.resolved import whole
+from weft.plans.resolved import resolved
 
 
 def every_field(section: Any) -> list[Any]:
@@ -34,7 +34,7 @@ def test_every_part_is_explained() -> None:
 def test_explained_plan_is_the_same_plan_in_full(name: str, tmp_path: Path) -> None:
     file = tmp_path / "my.yaml"
     file.write_text(explained(presets.plan(name), 120), encoding="utf-8")
-    assert presets.plan(str(file)) == whole(presets.plan(name))
+    assert presets.plan(str(file)) == resolved(presets.plan(name))
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])

@@ -255,7 +255,7 @@ def test_every_bounded_number_and_word_has_a_test_here() -> None:
 
 def test_every_number_of_a_part_has_an_upper_bound() -> None:
     """A stranger may write any: only those stay open that neither memory nor time depends on."""
-    open_ended = {"features", "warmup", "epsilon", "base"}  # the first ends at the width, the others are numbers of a formula
+    open_ended = {"features", "warmup", "epsilon", "base"}  # up to the width; numbers of a formula
     numbers = {
         name
         for catalogue in ALL

@@ -18,9 +18,12 @@ class Report:
     seconds: float  # of predicting
     predictions: Sequence[str]
 
+    def score(self, name: str) -> Score:
+        """A score by the name of its metric."""
+        return next(score for score in self.scores if score.metric.name == name)
+
     def __getitem__(self, name: str) -> float:
-        """The value of a score by the name of its metric."""
-        return next(score.value for score in self.scores if score.metric.name == name)
+        return self.score(name).value
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -93,6 +93,5 @@ class Generative(Model):
         """What the decoder is given of the inputs; None: it has nothing but the tokens."""
 
     @abstractmethod
-    @abstractmethod
     def decode(self, tokens: Tensor, memory: Memory | None, call: Call) -> Tensor:
         """Tokens (B, T) → hidden (B, T, D); with a state in the call, T new ones after those it remembers."""
