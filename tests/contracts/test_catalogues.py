@@ -26,7 +26,7 @@ def test_all_is_all() -> None:
 
 
 def test_every_slot_has_a_contract() -> None:
-    assert {catalogue.slot for catalogue in catalogues.ALL} == {*PLACES, "schedule"}
+    assert {catalogue.slot for catalogue in catalogues.ALL} == {*PLACES, "schedule", "batching"}
 
 
 @pytest.mark.parametrize(("catalogue", "name"), EVERY)

@@ -6,6 +6,7 @@ from torch import nn
 
 from tests.parts.watchers import Looking
 from weft.models.encoder_decoder import EncoderDecoder
+from weft.parts.call import Call
 from weft.parts.dropout import Dropout
 from weft.parts.feed_forward import FeedForward
 from weft.parts.norms import LayerNorm, NoNorm, RMSNorm
@@ -72,8 +73,8 @@ def test_no_two_layers_share_anything() -> None:
 
 def test_only_the_decoders_own_attention_is_causal() -> None:
     model = built()
-    patterns = {name: m.body.pattern.__name__ for name, m in model.named_modules() if name.endswith(("mix", "cross"))}
-    assert {name for name, pattern in patterns.items() if pattern == "causal"} == {
+    patterns = {name: m.body.is_causal for name, m in model.named_modules() if name.endswith(("mix", "cross"))}
+    assert {name for name, is_causal in patterns.items() if is_causal} == {
         "decoder.layers.0.mix",
         "decoder.layers.1.mix",
     }
@@ -115,7 +116,7 @@ def test_a_decoder_looks_as_often_as_its_paper_says(name: str, looks: int) -> No
     """Each place at which a watcher sees attention to the source."""
     model, watch = plan(f"{name}-tiny").with_settings({"width": 16, "vocabulary": 260}).build(), Looking()
     ids = torch.tensor([[5, 6, 2]])
-    model.decode(ids, model.encode(ids), watch=watch)
+    model.decode(ids, model.encode(ids), Call(watch=watch))
     assert sum(place.endswith("cross") and name == "weights" for place, name in watch.seen) == looks
 
 

@@ -5,10 +5,12 @@ import torch
 
 from tests.contracts.tiny import TINY
 from tests.models.tiny import tiny
+from tests.pairs import prompt
 from weft.data.codecs.subwords import START
 from weft.decoding import Beam
 from weft.errors import WeftError
 from weft.parts.attention import Attention
+from weft.parts.call import Call
 from weft.plans.plan import Plan
 from weft.viewing.attention_heads import Head, HeadsOff, Without, formula, place_of
 from weft.viewing.attention_maps import Recorder, check_head, heads_of
@@ -27,7 +29,7 @@ def test_place_of_each_kind() -> None:
 @torch.no_grad()
 def test_a_head_that_is_off_equals_zero_columns_of_the_output_matrix() -> None:
     model = tiny()
-    watched = model.decode(TARGET, model.encode(SOURCE), watch=HeadsOff([Head("cross", 2, 1)]))
+    watched = model.decode(TARGET, model.encode(SOURCE), Call(watch=HeadsOff([Head("cross", 2, 1)])))
     assert not torch.allclose(watched, model.decode(TARGET, model.encode(SOURCE)))
     attention = model.decoder.layers[1].cross.body
     assert isinstance(attention, Attention)
@@ -39,9 +41,12 @@ def test_a_head_that_is_off_equals_zero_columns_of_the_output_matrix() -> None:
 def test_no_head_off_changes_nothing() -> None:
     model = tiny()
     assert torch.equal(
-        model.decode(TARGET, model.encode(SOURCE), watch=HeadsOff([])), model.decode(TARGET, model.encode(SOURCE))
+        model.decode(TARGET, model.encode(SOURCE), Call(watch=HeadsOff([]))), model.decode(TARGET, model.encode(SOURCE))
     )
-    with_all, without_none = Beam()([model], SOURCE), Without(Beam(), ())([model], SOURCE)
+    with_all, without_none = (
+        Beam()([model], prompt([model], SOURCE)),
+        Without(Beam(), ())([model], prompt([model], SOURCE)),
+    )
     assert with_all == without_none
 
 
@@ -50,7 +55,7 @@ def test_a_recorder_keeps_the_weights_of_heads_that_are_off() -> None:
     """Where they would look can still be seen: only what they say is lost."""
     model, all_on, one_off = tiny(), Recorder(), Recorder([Head("encoder", 1, 2)])
     for recorder in (all_on, one_off):
-        model.encode(SOURCE, recorder)
+        model.encode(SOURCE, Call(watch=recorder))
     first, second = (("encoder.0.mix", "weights"), ("encoder.1.mix", "weights"))
     assert torch.equal(all_on.seen[first], one_off.seen[first])
     assert not torch.equal(all_on.seen[second], one_off.seen[second])

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from tests.decoding.fakes import FOREVER, TRAP, A, B, one_table
+from tests.pairs import prompt
 from weft.data.codecs.subwords import END
 from weft.decoding import Beam
 from weft.viewing.search import SearchTree, search_tree
@@ -24,7 +25,8 @@ class Letters:
 
 
 def grown(table: object, beam: Beam, limit: int | None = None) -> SearchTree:
-    return search_tree([one_table(table, limit)], Letters(), SOURCE, beam)  # type: ignore[arg-type, list-item]
+    models = [one_table(table, limit)]  # type: ignore[arg-type]
+    return search_tree(models, Letters(), prompt(models, SOURCE), beam)  # type: ignore[arg-type]
 
 
 def test_search_tree_by_hand() -> None:
@@ -47,7 +49,8 @@ def test_search_tree_by_hand() -> None:
 @pytest.mark.parametrize(("table", "limit"), [(TRAP, None), (FOREVER, 4)])
 def test_complete_translations_are_those_of_the_search(table: object, limit: int | None, beam: Beam) -> None:
     tree = grown(table, beam, limit)
-    found = beam([one_table(table, limit)], SOURCE)[0]  # type: ignore[arg-type, list-item]
+    models = [one_table(table, limit)]  # type: ignore[arg-type]
+    found = beam(models, prompt(models, SOURCE))[0]  # type: ignore[arg-type]
     assert [one.text for one in tree.ended] == [Letters().decode(one.ids) for one in found]
     assert [one.score for one in tree.ended] == pytest.approx([one.score for one in found])
     assert [one.length for one in tree.ended] == [len(one.ids) for one in found]
