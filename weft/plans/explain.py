@@ -19,6 +19,7 @@ from weft.plans.rules import every_part
 # Options of parts by name: what is called the same means the same.
 OPTIONS = {
     "activation": "nonlinearity",
+    "base": "the larger, the slower the slowest features turn from position to position",
     "dilation": "distance between these positions",
     "direction": "reading direction: forward, backward or both, side by side",
     "dropout": "dropout on attention weights or hidden features",
@@ -30,10 +31,14 @@ OPTIONS = {
     "hidden": "width inside",
     "kernel": "positions that the convolution covers",
     "key_width": "width of queries and keys in each head",
+    "length": "tokens in a block",
     "limit": "longest sequence, in tokens",
+    "pattern": "which positions attend to which",
+    "position": "how queries and keys know their positions",
     "smoothing": "label smoothing: probability spread over all tokens",
     "value_width": "width of values in each head",
     "warmup": "steps until the learning rate is at its peak",
+    "width": "positions visible on each side",
 }
 LEFT = 32  # columns for YAML, at most: the explanation of a longer line stands above it
 Row = tuple[str, str]  # a line of YAML, or a long text of several, and what it means

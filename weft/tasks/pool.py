@@ -58,5 +58,5 @@ def _begin(threads: int) -> None:
 def _found(
     names: str, device: str, texts: Sequence[str], search: Search, split: bool, too_long: str, first: int
 ) -> list[list[Translation]]:
-    translator: Translator = _loaded(names, device)
+    translator: Translator = _loaded(names, device, "translate")
     return list(translator.search(texts, search, split=split, too_long=too_long, first=first))
