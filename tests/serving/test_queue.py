@@ -2,14 +2,14 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
-from types import SimpleNamespace
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from weft.data.batches import pad
 from weft.data.codecs.subwords import END
 from weft.decoding import Greedy, Hypothesis
 from weft.serving.metrics import Metrics
@@ -47,7 +47,7 @@ class Steps:
         for _ in range(self.steps):
             models[0].decode(source.size(0))
         models[0].ended.append(chr(int(source[0, 0])))
-        return [[Hypothesis((int(ids[0]), END), (0.0, 0.0), 0.0, (0, 0))] for ids in source]
+        return [[Hypothesis((int(ids[0]), END), (0.0, 0.0), 0.0, (0, 0), True)] for ids in source]
 
 
 class Fake:
@@ -57,7 +57,12 @@ class Fake:
         self.model = Model()
         self.models = [self.model]
         self.device = "cpu"
-        self.tokeniser = SimpleNamespace(encode_all=lambda texts: [[*map(ord, text), END] for text in texts])
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        return [[*map(ord, text), END] for text in texts]
+
+    def prompt(self, sources: Sequence[Sequence[int]]) -> Tensor:
+        return pad(sources)
 
     def translation(self, one: Hypothesis) -> str:
         return chr(one.ids[0])

@@ -32,17 +32,6 @@ class View(BaseModel):
     label: str
 
 
-# The views of a model that translates.
-VIEWS = {
-    "translate": "Translate",
-    "attention": "Attention",
-    "head": "One head",
-    "search": "Search",
-    "off": "Ablate heads",
-    "model": "Model",
-}
-
-
 class AttentionKind(BaseModel):
     """A kind of attention, and which tokens are its queries and keys."""
 
@@ -87,8 +76,8 @@ async def model(service: Served) -> ModelAnswer:
     counts = parameters_by_part(first)
     return ModelAnswer(
         name=service.name,
-        task="translation",
-        views=[View(name=name, label=label) for name, label in VIEWS.items()],
+        task=service.plan.task.name,
+        views=[View(name=name, label=label) for name, label in service.translator.views.items()],
         kinds=[AttentionKind(**kind) for kind in described(kind for kind, each in translator.heads.items() if each)],
         languages=list(service.languages),
         plan=service.plan.to_dict(),

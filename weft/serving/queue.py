@@ -113,7 +113,7 @@ class Queue:
         """Return the translations of each text, best first. No text may be longer than the model allows."""
         if not texts:
             return []
-        sources = self.translator.tokeniser.encode_all(texts)
+        sources = self.translator.encode_all(texts)
         found = await self._join(_Job(asyncio.get_running_loop().create_future(), search, sources))
         return [found[i] for i in range(len(texts))]
 

@@ -1,7 +1,7 @@
 """A trained model at work: what `weft.load` returns. Commands, the service and Python all use it."""
 
 from abc import ABC
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ class Predictor(ABC):
     """One model, or an ensemble of several with one vocabulary."""
 
     verb: ClassVar[str]  # the command that this model is for
-    views: ClassVar[tuple[str, ...]]  # of the page
+    views: ClassVar[Mapping[str, str]]  # of the page, in their order: what each is called
 
     def __init__(self, folders: Sequence[Folder], device: str = "cpu"):
         all_codecs = [folder.codec() for folder in folders]

@@ -1,10 +1,11 @@
 """A trained model that translates: text in, text out."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, islice
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -59,7 +60,14 @@ class Translator(Predictor):
     """One model that translates, or an ensemble of several."""
 
     verb = "translate"
-    views = ("translate", "attention", "head", "search", "off", "model")
+    views: ClassVar[Mapping[str, str]] = {
+        "translate": "Translate",
+        "attention": "Attention",
+        "head": "One head",
+        "search": "Search",
+        "off": "Ablate heads",
+        "model": "Model",
+    }
     codec: Subwords
     models: Sequence[Generative]
 
