@@ -27,6 +27,7 @@ def under(name: str) -> dict[str, Any]:
         settings["layers"] = declared.most_layers
     if declared.is_recurrent:
         settings |= {"mixer": "lstm", "encoder.mixer": {"name": "lstm", "direction": "backward"}}
+        settings |= dict.fromkeys(("feed_forward", "norm", "join"), "none")  # states alone are handed on
     givers = [giver for giver in ENCODERS if ENCODERS.makes(giver).gives == declared.needs]
     return {**settings, "encoder.stack": givers[0], "decoder.stack": name}
 

@@ -226,7 +226,6 @@ def test_positive_numbers(setting: str) -> None:
     ("setting", "sentence"),
     [
         ("average=newest", "training.average: expected last or best, got 'newest'."),
-        ("best_by=chrf", "training.best_by: expected bleu or loss, got 'chrf'."),
         ("sharing=none", "sharing: expected joint or separate, got 'none'."),
         (
             "encoder.mixer={name: lstm, direction: up}",
