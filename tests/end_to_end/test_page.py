@@ -626,7 +626,7 @@ def test_the_page_of_costs_from_disk(browser: Browser, tmp_path: Path) -> None:
 
     time, memory = Fit({"t·k²": 2e-9, "t²·k": 1e-9}, 0.0), Fit({"t·k": 48.0}, 0.0)
     points = [Measured(t, k, time.at(t, k), int(memory.at(t, k))) for k in (32, 64) for t in (16, 64, 256)]
-    growth = dict.fromkeys(("layer", "clear", "step"), Growth(points, time, memory))
+    growth = dict.fromkeys(("layer", "reference", "step"), Growth(points, time, memory))
     said, tokens = [Declared(t, 1, 1, 4, 1) for t in (16, 64, 256)], [Token(16, 1e-3, 2e-3, 1000)]
     counted = {"layer": {"t·k²": 24.0, "t²·k": 12.0}, "step": {"t": 1e6, "t²": 1e3}}
     made = Cost("made-up", 64, 2, "attention", "t²·k", "Transformer", counted, said, growth, tokens)
@@ -636,10 +636,10 @@ def test_the_page_of_costs_from_disk(browser: Browser, tmp_path: Path) -> None:
     for page in watched(browser, "file://"):
         page.goto(f"file://{tmp_path / 'cost.html'}")
         dots = page.locator(".plot circle:not(.ring)")
-        expect(dots).to_have_count(6)  # three lengths, fused and clear
+        expect(dots).to_have_count(6)  # three lengths, fused and unfused
         dots.nth(2).hover(force=True)
         expect(page.locator(".caption")).to_contain_text(
-            "256 tokens, 64 wide: 6.29 ms, fitted 6.29 ms; t² passes t at 128"
+            "256 tokens, width 64: 6.29 ms, fitted 6.29 ms; t² overtakes t at 128"
         )
         page.get_by_label("Memory").check()
         dots.nth(2).hover(force=True)

@@ -1,4 +1,4 @@
-"""The fit finds what was put in, and says where terms cross."""
+"""The fit recovers known coefficients, and finds where terms cross."""
 
 import numpy as np
 import pytest

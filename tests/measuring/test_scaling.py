@@ -1,4 +1,4 @@
-"""A very small measurement from end to end, and mistakes in words."""
+"""A very small measurement from end to end, and the messages for mistakes."""
 
 import json
 import re
@@ -44,9 +44,9 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict]:
     return folder, json.loads(done.stdout)
 
 
-def test_everything_is_measured_at_every_size(measured: tuple[Path, dict]) -> None:
+def test_every_workload_is_measured_at_every_size(measured: tuple[Path, dict]) -> None:
     attention, recurrence = measured[1]["plans"]
-    assert list(attention["growth"]) == ["layer", "clear", "step"]
+    assert list(attention["growth"]) == ["layer", "reference", "step"]
     assert list(recurrence["growth"]) == ["layer", "step"]
     for one in (attention, recurrence):
         for grown in one["growth"].values():
@@ -60,13 +60,13 @@ def test_everything_is_measured_at_every_size(measured: tuple[Path, dict]) -> No
     assert recurrence["declared"][-1] == dict(zip(names, (64, 64, 64, 128, 128)))
 
 
-def test_clear_attention_holds_its_weights(measured: tuple[Path, dict]) -> None:
-    """64² of them in 4 heads are as much as 64 tokens that are 1,024 wide; fused, they are never all there."""
-    fused, clear = (measured[1]["plans"][0]["growth"][name]["points"][-1]["bytes"] for name in ("layer", "clear"))
-    assert clear > fused + 4 * 64 * 64 * 4
+def test_unfused_attention_holds_its_weights(measured: tuple[Path, dict]) -> None:
+    """64² weights in each of 4 heads, 4 bytes each; the fused kernel never holds them all."""
+    fused, unfused = (measured[1]["plans"][0]["growth"][name]["points"][-1]["bytes"] for name in ("layer", "reference"))
+    assert unfused > fused + 4 * 64 * 64 * 4
 
 
-def test_what_no_operation_has_is_not_fitted(measured: tuple[Path, dict]) -> None:
+def test_t_squared_is_fitted_only_where_operations_have_it(measured: tuple[Path, dict]) -> None:
     attention, recurrence = measured[1]["plans"]
     assert list(attention["growth"]["layer"]["time"]["coefficients"]) == ["t·k²", "1", "t", "t²·k"]
     for grown in recurrence["growth"].values():
@@ -77,40 +77,45 @@ def test_what_no_operation_has_is_not_fitted(measured: tuple[Path, dict]) -> Non
 
 @pytest.mark.parametrize(
     ("square", "said", "drawn"),
-    [(1e-9, "128", 128), (1e-8, "before 16", None), (1e-10, "not within 256", None), (0.0, "not within 256", None)],
+    [(1e-9, "128", 128), (1e-8, "before 16", None), (1e-10, "beyond 256", None), (0.0, "beyond 256", None)],
 )
-def test_a_crossing_is_told_where_it_was_measured(square: float, said: str, drawn: float | None) -> None:
+def test_crossing_is_reported_within_the_measured_lengths(square: float, said: str, drawn: float | None) -> None:
     """2e-9 · t·k² and 1e-9 · t²·k cross at 2 k, and at 64 wide that is at 128 tokens."""
     one = made({"t·k²": 2e-9, "t²·k": square})
-    assert cells(one)["From this length on"] == [["made-up", "64", "2·k = 128", said, "1,000", said]]
+    assert cells(one)["The length from which terms in t² cost more than terms in t"] == [
+        ["made-up", "64", "2·k = 128", said, "1,000", said]
+    ]
     assert one.growth["layer"].crossing(64) == (drawn and pytest.approx(drawn))
 
 
-def test_a_crossing_is_not_told_where_nothing_tells_it() -> None:
-    assert cells(made({"t·k²": 2e-9}))["From this length on"][0][3] == "too few sizes to tell"
+def test_no_crossing_without_a_t_squared_term() -> None:
+    assert (
+        cells(made({"t·k²": 2e-9}))["The length from which terms in t² cost more than terms in t"][0][3]
+        == "too few sizes"
+    )
     alone = made({"t·k²": 2e-9}, of_square=0.0)
-    assert cells(alone)["From this length on"][0][2:] == ["no t² in it"] * 4
+    assert cells(alone)["The length from which terms in t² cost more than terms in t"][0][2:] == ["no t² term"] * 4
 
 
-def test_fits_of_layer_and_step_say_how_far_they_are_off() -> None:
+def test_fits_are_reported_with_their_error() -> None:
     found = cells(made({"t·k²": 2e-9, "t²·k": 1e-9, "1": 0.0}))
     assert found["A mixer layer"][0][3:] == ["24·t·k² + 12·t²·k", "2 ns·t·k² + 1 ns·t²·k", "8 %"]
     assert found["A training step"][0][2:] == ["15,000,000·t + 15,000·t²", "2 ns·t·k² + 1 ns·t²·k", "8 %"]
 
 
-def test_the_models_stand_beneath_their_row_of_the_lectures() -> None:
+def test_models_are_listed_below_the_lectures_row() -> None:
     """At 256 tokens and 64 wide t²·k is twice t·k²: 1 + 2/3 is the power of t, 2 - 2/3 that of k."""
     lectures, here = cells(made({"t·k²": 2e-9, "t²·k": 1e-9}))["A model of depth d"]
     assert lectures == ["Transformer", "", "t", "t²·k·d", "t·k·d", "t²·k·d", "t·k·d", "d", "1"]
     assert here == ["", "made-up", "256", "t^1.7·k^1.3", "t^1.0·k^1.0", "t^1.5", "t^1.0", "8", "1"]
 
 
-def test_the_picture_is_wide(measured: tuple[Path, dict]) -> None:
+def test_picture_size(measured: tuple[Path, dict]) -> None:
     with Image.open(measured[0] / "cost.png") as picture:
         assert picture.width > picture.height > 800
 
 
-def test_the_page_holds_everything_it_needs(measured: tuple[Path, dict]) -> None:
+def test_page_is_self_contained(measured: tuple[Path, dict]) -> None:
     page = (measured[0] / "cost.html").read_text(encoding="utf-8")
     assert not re.search(r"(src|href)\s*=|https?://|@import|url\(", page), "nothing from elsewhere"
     told = json.loads(re.search(r'id="cost">(.*?)</script>', page, re.DOTALL)[1])
@@ -119,15 +124,15 @@ def test_the_page_holds_everything_it_needs(measured: tuple[Path, dict]) -> None
     assert len(page) < 100_000
 
 
-def test_what_does_not_fit_into_the_memory() -> None:
+def test_out_of_memory_is_a_weft_error() -> None:
     def hungry() -> None:
         torch.empty(2**60)
 
-    with pytest.raises(WeftError, match="2,048 tokens, 64 wide, need more memory"):
+    with pytest.raises(WeftError, match="not enough memory for 2,048 tokens at width 64"):
         _measured(hungry, 2048, 64)
 
 
-def test_rows_have_the_names_that_were_typed(tmp_path: Path) -> None:
+def test_rows_are_named_as_typed(tmp_path: Path) -> None:
     for name in ("a.yaml", "b.yaml"):
         (tmp_path / name).write_text("base: convs2s-tiny\n")
     done = weft("cost", "a.yaml", "b.yaml", "a.yaml", "--lengths", "4,9", "--widths", "8,16", *TINY, cwd=tmp_path)
@@ -136,14 +141,14 @@ def test_rows_have_the_names_that_were_typed(tmp_path: Path) -> None:
     assert rows == ["a.yaml", "b.yaml"]
 
 
-def test_the_tables_in_words() -> None:
+def test_printed_tables() -> None:
     done = weft("cost", "convs2s-tiny", "--lengths", "4,9", "--widths", "8,16", *TINY)
     assert done.returncode == 0, done.stderr
     rows = [re.split(r" {2,}", line.strip()) for line in done.stdout.splitlines()]
-    assert ["convs2s-tiny", "9", "1", "8 layers, and it has 1"] in rows
+    assert ["convs2s-tiny", "9", "1", "8 layers (the plan has 1)"] in rows
     layer = next(row for row in rows if "w·t·k²" in row)
     assert layer[:4] == ["convs2s-tiny", "convolution (kernel: 3)", "w·t·k²", "36·t·k²"]
-    assert ["convs2s-tiny", "132", *["no t² in it"] * 2, "1,074", "not measured at 132 wide"] in rows
+    assert ["convs2s-tiny", "132", *["no t² term"] * 2, "1,074", "width 132 not measured"] in rows
 
 
 @pytest.mark.parametrize(
@@ -158,22 +163,25 @@ def test_the_tables_in_words() -> None:
             ["transformer-tiny", "--widths", "0"],
             "--widths: expected integers of at least 2, such as 16,64,256, got '0'",
         ),
-        (["transformer-tiny", "--lengths", "16"], "--lengths: at least two are wanted, to tell what a cost grows with"),
-        (["transformer-tiny", "--lengths", "8,99999999999"], "--lengths: at most 65,536 tokens, not 99999999999."),
+        (["transformer-tiny", "--lengths", "16"], "--lengths: expected at least two, to see how costs grow, got 16."),
+        (
+            ["transformer-tiny", "--lengths", "8,99999999999"],
+            "--lengths: expected at most 65,536 tokens, got 99999999999.",
+        ),
         (["transformer-tiny", "--png", "x", "--html", "x"], "--png and --html must be different files, got x for both"),
         (["transformer-tiny", "--png", "no/cost.png"], "there is no folder no to write cost.png to."),
         (["transformer-tiny", "--png", "."], ". could not be written: Is a directory."),
         (["transformer-tiny", "--html", "."], ". could not be written: Is a directory."),
         (["transformer-tiny", "--widths", "30,32"], "4 heads do not divide a width of 30"),
-        (["transformer-tiny", "--widths", "16"], "--widths: at least two are wanted, to tell what a cost grows with"),
+        (["transformer-tiny", "--widths", "16"], "--widths: expected at least two, to see how costs grow, got 16."),
         (
             ["transformer-tiny", "convs2s-tiny", "--lengths", "16,300"],
-            "plan 'convs2s-tiny' has learned positions up to 256, and at least two --lengths up to there are wanted, "
-            "not 16, 300.",
+            "plan 'convs2s-tiny' has learned positions up to 256: expected at least two --lengths within them, "
+            "got 16, 300.",
         ),
     ],
 )
-def test_mistakes_are_told_before_anything_is_measured(words: list[str], said: str) -> None:
+def test_mistakes_are_reported_before_measuring(words: list[str], said: str) -> None:
     done = weft("cost", *words)
     assert done.returncode == 2
     assert said in done.stderr

@@ -17,16 +17,16 @@ def tiny(name: str = "transformer-tiny") -> Plan:
     return plan(name).with_settings({"width": 16, "vocabulary": 300})
 
 
-def test_peak_memory_is_the_most_that_is_held_at_one_time() -> None:
-    """Two blocks of 4,000 bytes side by side, then one: what comes later does not add up."""
+def test_peak_memory_of_two_blocks_then_one() -> None:
+    """Two blocks of 4,000 bytes at once, then one of 6,000: what comes after a block was freed does not add up."""
 
-    def turn() -> None:
+    def run() -> None:
         a = torch.empty(1000)
         b = torch.empty(1000)
         del a, b
         torch.empty(1500)
 
-    assert peak_bytes(turn) == 8000
+    assert peak_bytes(run) == 8000
 
 
 def test_peak_memory_counts_temporaries_inside_an_operation_and_nothing_older() -> None:
@@ -35,16 +35,16 @@ def test_peak_memory_counts_temporaries_inside_an_operation_and_nothing_older() 
     assert peak_bytes(lambda: torch.dist(x, y)) == 4004
 
 
-def test_the_fastest_turn_counts() -> None:
+def test_seconds_is_the_fastest_run() -> None:
     counts = iter([3_000_000, 30_000, 3_000_000])
     assert seconds(lambda: sum(range(next(counts, 3_000_000)))) < seconds(lambda: sum(range(1_000_000)))
 
 
-def test_what_others_take_of_the_processors_does_not_count() -> None:
+def test_seconds_ignores_time_without_the_processor() -> None:
     assert seconds(lambda: time.sleep(0.05)) < 0.03
 
 
-def test_operations_of_a_layer_are_those_of_the_books() -> None:
+def test_counted_operations_of_a_layer_match_the_textbook() -> None:
     """Forward and back are three products each, of two operations: attention has 4 matrices, and 2 products of t²·k;
     an LSTM 8 matrices; a gated convolution 2 for each place of its window."""
     assert counted(tiny())["layer"] == {"t·k²": 4 * 6, "t²·k": 2 * 6}
@@ -52,7 +52,7 @@ def test_operations_of_a_layer_are_those_of_the_books() -> None:
     assert counted(tiny("convs2s-tiny"))["layer"] == {"t·k²": 3 * 2 * 6, "t²·k": 0}
 
 
-def test_operations_of_a_step_have_squares_where_someone_looks() -> None:
+def test_counted_operations_of_a_step_have_t_squared_only_with_attention() -> None:
     """Of the pairs of tokens in each of 4 layers, 3 attentions see all; scores and contexts are one product each."""
     assert counted(tiny())["step"]["t²"] == 4 * 3 * 2 * 6 * 16
     assert counted(tiny("bahdanau-tiny"))["step"]["t²"] == 2 * 6 * 16
@@ -60,7 +60,7 @@ def test_operations_of_a_step_have_squares_where_someone_looks() -> None:
     assert counted(tiny("seq2seq-rnn-tiny"))["step"]["t²"] == counted(stretched)["step"]["t²"] == 0
 
 
-def test_a_plan_finds_its_row_of_the_lectures() -> None:
+def test_family_of_a_plan() -> None:
     rows = {
         "transformer-tiny": "Transformer",
         "seq2seq-rnn-tiny": "RNN",
@@ -73,7 +73,7 @@ def test_a_plan_finds_its_row_of_the_lectures() -> None:
     assert family(plan("transformer-tiny").with_settings({"decoder.mixer": "lstm"})) is None
 
 
-def test_what_is_remembered_grows_as_the_lectures_say() -> None:
+def test_cached_bytes_grow_as_the_lectures_say() -> None:
     """A state of an LSTM is two vectors of float32 a layer; attention keeps keys and values of both sentences."""
     assert Decoding(tiny("seq2seq-rnn-tiny"), 6).bytes == Decoding(tiny("seq2seq-rnn-tiny"), 9).bytes == 2 * 2 * 16 * 4
     assert Decoding(tiny(), 6).bytes == 4 * 2 * (5 + 6) * 16 * 4
@@ -82,11 +82,11 @@ def test_what_is_remembered_grows_as_the_lectures_say() -> None:
     assert Decoding(tiny("bahdanau-tiny"), 6).bytes == 16 * 4 + 2 * 6 * 16 * 4  # U h, and h
 
 
-def test_clear_attention_holds_all_weights_and_the_fused_one_does_not() -> None:
+def test_unfused_attention_memory_is_quadratic_and_fused_is_linear() -> None:
     def most(t: int) -> int:
-        turn = layer(tiny(), t)
-        turn()
-        return peak_bytes(turn)
+        workload = layer(tiny(), t)
+        workload()
+        return peak_bytes(workload)
 
     fused = most(2048) / most(1024)
     with sdpa_kernel(SDPBackend.MATH):
@@ -95,27 +95,27 @@ def test_clear_attention_holds_all_weights_and_the_fused_one_does_not() -> None:
     assert clear > 3.8
 
 
-def test_a_step_trains(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_step_changes_all_weights_and_leaves_no_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
     model = tiny().build()
     before = [parameter.detach().clone() for parameter in model.parameters()]
     monkeypatch.setattr(Plan, "build", lambda plan: model)
     step(tiny(), 5)()
     assert not any(torch.equal(old, new) for old, new in zip(before, model.parameters()))
-    assert all(parameter.grad is None for parameter in model.parameters()), "a turn leaves nothing behind"
+    assert all(parameter.grad is None for parameter in model.parameters()), "a run leaves nothing behind"
 
 
-def test_the_last_token_is_the_same_with_and_without_what_is_remembered() -> None:
+def test_last_token_is_the_same_cached_and_recomputed() -> None:
     for name in ("transformer-tiny", "seq2seq-rnn-tiny", "bahdanau-tiny"):
         decoding = Decoding(tiny(name).with_settings({"dropout": 0.0}), 6)
         hidden: list[torch.Tensor] = []
         decoding.model.head.best = lambda h, k, seen=hidden: seen.append(h)
-        for turn in (decoding.cached, decoding.cached, decoding.anew):
-            turn()
+        for run in (decoding.cached, decoding.cached, decoding.recomputed):
+            run()
         torch.testing.assert_close(hidden[0], hidden[2], rtol=1e-4, atol=1e-5)
-        assert torch.equal(hidden[0], hidden[1]), "a turn leaves no trace"
+        assert torch.equal(hidden[0], hidden[1]), "a run leaves no trace"
 
 
-def test_what_is_said_of_widths_grows_with_the_width() -> None:
+def test_widened_scales_inner_widths() -> None:
     wide = widened(plan("transformer-tiny"), 512)
     assert wide.width == 512
     assert wide.encoder.feed_forward.options["hidden"] == 1024

@@ -1,4 +1,4 @@
-"""What is measured: one mixer layer, a whole training step, and one token of decoding. One sentence at a time."""
+"""What is measured, on one sentence at a time: a mixer layer, a whole training step, and one token of decoding."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ INNER_WIDTHS = ("hidden", "key_width", "value_width", "features")  # options tha
 
 
 def widened(plan: Plan, width: int) -> Plan:
-    """The same plan in another width; what it says of widths inside its parts grows in proportion."""
+    """The same plan in another width; widths inside its parts are scaled in proportion."""
 
     def wider(thing: Any) -> Any:
         if isinstance(thing, tuple):
@@ -41,7 +41,7 @@ def widened(plan: Plan, width: int) -> Plan:
 
 
 def mixers(plan: Plan) -> list[Mixer]:
-    """Those of the encoder, a layer after the other, without memory for their weights."""
+    """The encoder's mixers, layer by layer, on the meta device."""
     with torch.device("meta"):
         return [
             MIXERS.build(part_of_layer(plan.encoder.mixer, i), plan.width, False) for i in range(plan.encoder.layers)
@@ -55,8 +55,8 @@ def decoder_mixers(plan: Plan) -> list[Mixer]:
         ]
 
 
-def looks(plan: Plan) -> list[Mixer]:
-    """What the decoder looks at the source with, if it does."""
+def cross_mixers(plan: Plan) -> list[Mixer]:
+    """The decoder's cross-attention layers, if it has any."""
     with torch.device("meta"):
         crosses = [CROSSES.build(part_of_layer(plan.decoder.cross, i), plan.width) for i in range(plan.decoder.layers)]
     return [cross for cross in crosses if cross is not None]
@@ -68,33 +68,33 @@ def layer(plan: Plan, length: int) -> Workload:
     x = torch.randn(1, length, plan.width, requires_grad=True)
     back = torch.ones(1, length, plan.width)
 
-    def turn() -> None:
+    def run() -> None:
         torch.autograd.backward(mixer(x, Call()), back)
         mixer.zero_grad()
         x.grad = None
 
-    return turn
+    return run
 
 
 def step(plan: Plan, length: int) -> Workload:
-    """A step of training on one pair, with so many tokens on each side."""
+    """A training step on one pair with `length` tokens on each side."""
     model = plan.build().train()
     options = plan.training
     optimiser = torch.optim.Adam(model.parameters(), options.rate, (options.beta1, options.beta2), fused=True)
     batch = Batch(*_sentences(2, length, plan.vocabulary)[:, None])
 
-    def turn() -> None:
+    def run() -> None:
         loss = model(batch)
         torch.autograd.backward(loss.objective / loss.count)
         clip_grad_norm_(model.parameters(), options.clip or torch.inf)
         optimiser.step()
         optimiser.zero_grad()
 
-    return turn
+    return run
 
 
 class Decoding:
-    """The last token of so many, written after a source that is as long, with what is remembered and without."""
+    """The last of `length` tokens, after a source of the same length, with cached state and without."""
 
     def __init__(self, plan: Plan, length: int):
         self.model: SequenceToSequence = plan.build().eval()
@@ -108,8 +108,8 @@ class Decoding:
 
     @property
     def bytes(self) -> int:
-        """Of all that the next token needs: what is remembered, and where a decoder goes back to them the encoder's
-        columns, which may be remembered under other names too."""
+        """All that the next token needs: the cached state and, where the decoder reads it again, the encoder's output.
+        A tensor that both hold counts once."""
         kinds = (self.state.hypotheses, self.state.newest, self.state.sentences)
         needed = [tensor for kind in kinds for tensor in kind.values()]
         if any(isinstance(part, ContextAttention | ByteNetDecoder) for part in self.model.decoder.modules()):
@@ -118,13 +118,13 @@ class Decoding:
 
     @torch.inference_mode()
     def cached(self) -> None:
-        state = State()  # each turn goes on from where the tokens before the last have led
+        state = State()  # a copy: each run starts from the state after all tokens but the last
         vars(state).update({name: dict(entries) for name, entries in vars(self.state).items()})
         hidden = self.model.decode(self.tokens[:, -1:], self.memory, self.positions[:, -1:], state)
         self.model.head.best(hidden[:, -1], 1)
 
     @torch.inference_mode()
-    def anew(self) -> None:
+    def recomputed(self) -> None:
         self.model.head.best(self.model.decode(self.tokens, self.memory)[:, -1], 1)
 
 
