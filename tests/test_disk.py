@@ -86,6 +86,6 @@ def test_a_place_that_cannot_be_written_is_told_and_one_that_can_is_left_as_it_w
         check_writable(file)
     assert held.read_text() == "mine"
     assert sorted(tmp_path.iterdir()) == [held, link]
-    for file, said in ((tmp_path, "Is a directory"), (tmp_path / "no" / "a.txt", f"no folder {tmp_path}/no")):
+    for file, said in ((tmp_path, "Is a directory"), (tmp_path / "no" / "a.txt", f"the folder {tmp_path}/no does not exist")):
         with pytest.raises(WeftError, match=said):
             check_writable(file)

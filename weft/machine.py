@@ -1,8 +1,8 @@
 """What this machine can do, found out safely.
 
 Some virtual machines advertise instructions (AMX above all) and then kill the process that uses them. Whether a
-precision works is therefore tried in a child process: its death is a finding. What was found is remembered beside the
-user's other caches for this processor and this torch.
+precision works is therefore tried in a child process, whose death is a result like any other. Results are cached for
+this processor and this version of torch.
 
 Nothing in weft computes in a precision below float32 on a CPU without asking `may_use`; a test holds that.
 """
@@ -187,7 +187,7 @@ def cache_file() -> Path:
 
 
 def _key() -> str:
-    """What a finding hangs on: a machine that moves to another host may keep its name and change its instructions."""
+    """What a finding depends on: a machine that moves to another host may keep its name and change its instructions."""
     flags = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", _read("/proc/cpuinfo"), re.MULTILINE)
     words = (processor(), f"torch {_version('torch')}", f"{CAP}={_CAP_OF_THE_USER}", flags[1] if flags else "")
     return "; ".join(words)

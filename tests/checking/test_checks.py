@@ -221,7 +221,7 @@ def test_the_verb_prints_a_table(folder: Folder, monkeypatch: pytest.MonkeyPatch
     first, second, last = done.stdout.splitlines()
     assert first.split() == ["one", "pass", "0", "allowed", "0.0001", "log-probability"]
     assert second.split() == ["two", "not", "done", "no", "engine"]
-    assert last == "all that was checked is as it should be"
+    assert last == "all checks passed"
 
 
 def test_a_failure_is_exit_code_1(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -294,9 +294,9 @@ def test_show(desk: Path) -> None:
     assert "encoder mixer" in said
     said = weft("show", "run", cwd=desk).stdout
     assert "width: 16" in said
-    assert re.search(r"tokens on each side, [1-9]\d* MFLOP", said)
+    assert re.search(r"tokens per side, [1-9]\d* MFLOP", said)
     assert "source embedding = target embedding = head words" in said
-    assert "languages: en → de\nnewest validation: step " in said
+    assert "languages: en → de\nlatest validation: step " in said
     assert "## Limits" in weft("show", "en-de").stdout
 
 
@@ -355,26 +355,26 @@ MISTAKES = {
     ),
     "files of other languages": (
         ["evaluate", "run", "--source", "test.en", "--reference", "test.fr"],
-        "test.en and test.fr are named as en and fr, but the languages are en-de.",
+        "test.en and test.fr are named as en and fr, but the direction is en-de.",
     ),
     "to go on with other languages": (
         ["train", "run", "--from", "run", "--train", "test.en", "test.fr", "--valid", "val.en", "val.de", "--out", "x"],
-        "but the languages are en-de.",
+        "but the direction is en-de.",
     ),
     "to validate on other languages": (
         ["train", "dates", "--train", "train.en", "train.de", "--valid", "test.en", "test.fr", "--out", "x"],
-        "but the languages are en-de.",
+        "but the direction is en-de.",
     ),
     "no files": (["train", "transformer-tiny"], "training needs --train FILE... and --valid FILE..."),
     "missing file": (["translate", "run", "nowhere.en"], "nowhere.en"),
     "too many of the best": (["translate", "run", "--nbest", "9"], "--nbest 9 needs --beam 9"),
     "drawing without a draw": (
         ["translate", "run", "--temperature", "1.0", "--top-k", "3"],
-        "weft: --temperature, --top-k: only with --sample.",
+        "weft: --temperature, --top-k can only be used with --sample.",
     ),
     "searching with a draw": (
         ["translate", "run", "--sample", "--beam", "5"],
-        "weft: --beam: --sample draws and does not search.",
+        "weft: --beam cannot be used with --sample.",
     ),
     "no such layer": (["attend", "run", "red", "--png", "x.png", "--layer", "7"], "there is no layer 7"),
     "empty sentence": (["attend", "run", " ", "--png", "x.png"], "the sentence is empty"),
@@ -401,7 +401,7 @@ MISTAKES = {
     ),
     "a host that is not ours": (["serve", "run", "--host", "192.0.2.1"], "192.0.2.1 port 8080 cannot be listened on"),
     "languages that are none": (["serve", "run", "--languages", "english"], "such as en-de; 'english' is not"),
-    "bad choice": (["translate", "run", "--too-long", "cut"], "--too-long is split or error"),
+    "bad choice": (["translate", "run", "--too-long", "cut"], "--too-long must be split or error"),
     "too large a vocabulary": (
         ["train", "dates", "--train", "mine.tsv", "--valid", "mine-dev.tsv", "--out", "v", "--set", "vocabulary=9000"],
         "is more than the text supports",
@@ -447,7 +447,7 @@ def test_what_is_wrong_with_either_set_of_files_is_one_report(desk: Path) -> Non
     done = weft("train", "transformer-tiny", *files, "--out", "never", cwd=desk)
     assert done.returncode == 2
     assert done.stderr == (
-        "weft: the data cannot be used as they are:\n"
+        "weft: the data has problems:\n"
         "  not valid UTF-8: bad.en:2\n"
         "  unequal line counts: bad.en has 2 lines, val.de has 10\n"
         "  row with one column: bad.tsv:2\n"

@@ -45,7 +45,7 @@ def read_until_error(pairs: Pairs) -> tuple[list[tuple[str, str]], str]:
         for pair in pairs:
             good.append(pair)
 
-    return good, refusal(go).removeprefix("the data cannot be used as they are:\n")
+    return good, refusal(go).removeprefix("the data has problems:\n")
 
 
 # Plain files: which belong together
@@ -105,7 +105,7 @@ def test_formats_may_be_mixed(write: Write) -> None:
 
 def test_files_named_in_other_languages_are_refused(write: Write) -> None:
     files = [write("a.en", "1"), write("a.fr", "un")]
-    message = "a.en and a.fr are named as en and fr, but the languages are en-de."
+    message = "a.en and a.fr are named as en and fr, but the direction is en-de."
     assert refusal(lambda: read_pairs(files, languages="en-de")) == message
     assert refusal(lambda: read_pairs([write("b.en", "1"), write("b.de", "eins"), *files])) == message
 
@@ -125,13 +125,13 @@ def test_one_file_may_be_given_without_a_list(write: Write) -> None:
 
 
 def test_no_files() -> None:
-    assert refusal(lambda: read_pairs([])).startswith("no files were given: give two plain files such as")
+    assert refusal(lambda: read_pairs([])).startswith("no files given: expected two plain files such as")
 
 
 @pytest.mark.parametrize("languages", ["en", "en-de-fr", "english-german", "-de", ("en",)])
 def test_languages_in_another_form(languages: str) -> None:
     message = refusal(lambda: read_pairs(["a.tsv"], languages=languages))
-    assert message == f"languages are given as source-target, such as en-de; {languages!r} is not."
+    assert message == f"expected languages as source-target, such as en-de; got {languages!r}."
 
 
 # Files that cannot be read
@@ -145,13 +145,13 @@ def test_all_files_that_cannot_be_read_are_named_together(write: Write) -> None:
     Path("cut.en.gz").write_bytes(gzip.compress(b"text")[:-9])
     assert refusal(lambda: read_pairs([*files, "fake.en.xz", "cut.en.gz"])).split("\n") == [
         "none.en does not exist.",
-        "folder.en is a folder; a file is needed.",
-        "pipe.en is not a regular file; pairs are read more than once, so a pipe cannot be given.",
+        "folder.en is a folder, expected a file.",
+        "pipe.en is not a regular file; pairs are read more than once, so a pipe cannot be used.",
         "empty.en is empty.",
         "empty.en.gz is empty.",
-        "b.en contains NUL bytes: it is a binary file, or text that is not in UTF-8.",
-        "fake.en.xz cannot be read: the compressed file is damaged or cut off (Input format not supported by decoder).",
-        "cut.en.gz cannot be read: the compressed file is damaged or cut off "
+        "b.en contains NUL bytes: it is a binary file, or not UTF-8.",
+        "fake.en.xz cannot be read: the compressed file is damaged or incomplete (Input format not supported by decoder).",
+        "cut.en.gz cannot be read: the compressed file is damaged or incomplete "
         "(Compressed file ended before the end-of-stream marker was reached).",
     ]
 
@@ -169,7 +169,7 @@ def test_a_file_without_permission(write: Write, monkeypatch: pytest.MonkeyPatch
 def test_utf16_is_recognised(write: Write, encoding: str) -> None:
     name = write("a.tsv", "\ufeff1\teins\n".encode(encoding))
     assert refusal(lambda: read_pairs([name])) == (
-        "a.tsv looks like UTF-16, but UTF-8 is needed. Convert it: iconv -f UTF-16 -t UTF-8 a.tsv > new"
+        "a.tsv looks like UTF-16, expected UTF-8. Convert it: iconv -f UTF-16 -t UTF-8 a.tsv > new"
     )
     assert "looks like UTF-16" in refusal(lambda: list(read_lines(name)))
 
@@ -180,7 +180,7 @@ def test_a_file_damaged_further_on(write: Write) -> None:
     Path("a.en.gz").write_bytes(whole[:-2000])
     good, report = read_until_error(read_pairs(["a.en.gz", write("a.de", "eins\nzwei\ndrei")]))
     assert good == [("one", "eins")]
-    assert report.startswith("  cannot be read: a.en.gz cannot be read: the compressed file is damaged or cut off")
+    assert report.startswith("  cannot be read: a.en.gz cannot be read: the compressed file is damaged or incomplete")
 
 
 # Lines
@@ -202,7 +202,7 @@ def test_lines_are_given_out_before_the_report(write: Write) -> None:
     lines = read_lines(io.BytesIO(b"one\n\xff\nthree\na\0b\n"))
     assert [next(lines) for _ in range(4)] == ["one", "", "three", ""], "each in its place"
     assert refusal(lambda: next(lines)) == (
-        "the data cannot be used as they are:\n  not valid UTF-8: the input:2\n  NUL byte: the input:4"
+        "the data has problems:\n  not valid UTF-8: the input:2\n  NUL byte: the input:4"
     )
     assert refusal(lambda: list(read_lines("none"))) == "none cannot be read: No such file or directory."
 
@@ -232,9 +232,7 @@ def test_twenty_places_are_named_and_all_are_counted() -> None:
     for line in range(1, 26):
         problems.at("a.en")("not valid UTF-8", line)
     places = ", ".join(f"a.en:{line}" for line in range(1, 21))
-    assert problems.report() == (
-        f"the data cannot be used as they are:\n  not valid UTF-8 (25 times): {places} and 5 more"
-    )
+    assert problems.report() == (f"the data has problems:\n  not valid UTF-8 (25 times): {places} and 5 more")
     with pytest.raises(WeftError, match=r"25 times"):
         problems.raise_if_any()
 
@@ -269,12 +267,12 @@ def test_tsv_rows_that_are_too_short(write: Write) -> None:
 @pytest.mark.parametrize("columns", ["1", "0,1", "-1,2", "1,2,3", ",", (1,)])
 def test_columns_in_another_form(columns: str) -> None:
     message = refusal(lambda: read_pairs(["a.tsv"], columns=columns))
-    assert message == f"columns are two numbers from 1 up, such as 1,2, or two names; {columns!r} is neither."
+    assert message == f"expected columns as two numbers from 1, such as 1,2, or two names; got {columns!r}."
 
 
 def test_columns_without_a_table(write: Write) -> None:
     message = refusal(lambda: read_pairs([write("a.jsonl", "{}")], columns="1,2"))
-    assert message == "columns 1,2 are for .tsv files, and none of the files is one."
+    assert message == "columns 1,2 apply to .tsv files, and none was given."
 
 
 # JSON lines
@@ -354,10 +352,10 @@ def test_tmx_for_all_source_languages(write: Write) -> None:
 def test_broken_xml_is_reported_with_its_line(write: Write) -> None:
     good, report = read_until_error(read_pairs([write("a.tmx", TMX[:-20])]))
     assert len(good) == 2
-    assert report == "  XML that is broken (unclosed token): a.tmx:9"
+    assert report == "  invalid XML (unclosed token): a.tmx:9"
     bad = TMX.replace('"1.0"', '"1.0" encoding="none"')
     assert read_until_error(read_pairs([write("b.tmx", bad)]))[1] == (
-        "  XML in an encoding that is not known; convert it to UTF-8: b.tmx:1"
+        "  XML in an unknown encoding; convert it to UTF-8: b.tmx:1"
     )
 
 
@@ -365,7 +363,7 @@ def test_entity_bombs_are_refused(write: Write) -> None:
     bomb = '<!DOCTYPE tmx [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><tmx><body><tu>&b;</tu></body></tmx>'
     assert read_until_error(read_pairs([write("a.tmx", bomb)])) == (
         [],
-        "  XML that defines entities, refused because they can be made to fill the memory: a.tmx",
+        "  XML with entity definitions, refused because they can exhaust the memory: a.tmx",
     )
 
 
@@ -491,7 +489,7 @@ def test_po_in_another_encoding(write: Write) -> None:
 @pytest.mark.parametrize("charset", ["hex", "rot13", "undefined", "punycode", "utf-16"])
 def test_po_in_no_encoding(write: Write, charset: str) -> None:
     name = write("a.po", PO.replace("UTF-8", charset))
-    assert read_until_error(read_pairs([name]))[1] == f"  charset={charset}, which no PO file is written in: a.po"
+    assert read_until_error(read_pairs([name]))[1] == f"  unsupported charset={charset}: a.po"
 
 
 def test_po_with_half_of_a_surrogate_pair(write: Write) -> None:

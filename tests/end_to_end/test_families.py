@@ -76,7 +76,7 @@ def test_show(desk: Path) -> None:
     done = weft("show", "run", cwd=desk)
     assert done.returncode == 0, done.stderr
     assert "FLOP forward and back" in done.stdout
-    assert "newest validation: step 60" in done.stdout
+    assert "latest validation: step 60" in done.stdout
 
 
 def test_resume(desk: Path) -> None:

@@ -100,8 +100,8 @@ def test_the_verb_says_what_it_did(run: Folder, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "MB, weights as float32" in done.stdout
-    assert "checked on 7 texts: log-probabilities of a token differ by" in done.stdout
-    assert "greedy search: 7 of 7 translations are the same" in done.stdout
+    assert "checked on 7 texts: token log-probabilities differ by" in done.stdout
+    assert "greedy search: 7 of 7 translations are identical" in done.stdout
     assert "beam 5: " in done.stdout
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
         "README.md",
@@ -116,7 +116,7 @@ def test_an_export_that_is_not_the_model_is_not_left_behind(
     run: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exporting, "agreement", lambda *given: Agreement(10, 0.5, ()))
-    with pytest.raises(weft.WeftError, match=r"the export is not the model: .* differ by 0\.5\. Nothing was written"):
+    with pytest.raises(weft.WeftError, match=r"the export does not match the model: .* differ by 0\.5\. Nothing was written"):
         export(run, "ctranslate2", tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
@@ -125,7 +125,7 @@ def test_an_export_that_is_not_the_model_is_not_left_behind(
 def test_a_model_of_no_numbers_is_not_exported(tmp_path: Path, quantisation: str) -> None:
     folder = toy_run(tmp_path / "run")
     folder.finish({name: value.detach() * math.nan for name, value in parameters(folder.model()).items()})
-    with pytest.raises(weft.WeftError, match=r"the export is not the model: .* differ by nan\. Nothing was written"):
+    with pytest.raises(weft.WeftError, match=r"the export does not match the model: .* differ by nan\. Nothing was written"):
         export(folder, "ctranslate2", tmp_path / "out", quantisation)
     assert [file.name for file in tmp_path.iterdir()] == ["run"]
 
@@ -145,7 +145,7 @@ def test_mistakes_get_a_sentence(run: Folder, tmp_path: Path, monkeypatch: pytes
         export(run, "ctranslate", out)
     with pytest.raises(weft.WeftError, match=r"there is no quantisation of ctranslate2 'int9'. Did you mean 'int"):
         export(run, "ctranslate2", out, "int9")
-    with pytest.raises(weft.WeftError, match="is there already; choose another --out"):
+    with pytest.raises(weft.WeftError, match="already exists; choose another --out"):
         export(run, "ctranslate2", tmp_path)
     (tmp_path / "empty.txt").write_text("\n \n")
     with pytest.raises(weft.WeftError, match=r"empty.txt has no text of 1 to 200 tokens"):

@@ -128,7 +128,7 @@ def test_a_run_that_tells_nonsense_is_shown(tmp_path: Path, capsys: pytest.Captu
     (theirs / "metrics.jsonl").write_text('5\n{"valid": 3, "step": 1}\n{"valid": {"loss": "x"}, "step": 2}\n')
     with pytest.raises(SystemExit, match="0"):
         run(["show", str(theirs)])
-    assert "newest validation: step 2" in capsys.readouterr().out
+    assert "latest validation: step 2" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("spoil", [os.mkfifo, lambda file: os.truncate(file, 10**12)])

@@ -158,7 +158,7 @@ def test_the_tables_in_words() -> None:
         (["transformer-tiny", "--lengths", "16"], "--lengths: at least two are wanted, to tell what a cost grows with"),
         (["transformer-tiny", "--lengths", "8,99999999999"], "--lengths: at most 65,536 tokens, not 99999999999."),
         (["transformer-tiny", "--png", "x", "--html", "x"], "--png, --html: two files are wanted, not x twice."),
-        (["transformer-tiny", "--png", "no/cost.png"], "there is no folder no to write cost.png to."),
+        (["transformer-tiny", "--png", "no/cost.png"], "no/cost.png could not be written: the folder no does not exist."),
         (["transformer-tiny", "--png", "."], ". could not be written: Is a directory."),
         (["transformer-tiny", "--html", "."], ". could not be written: Is a directory."),
         (["transformer-tiny", "--widths", "30,32"], "4 heads do not divide a width of 30"),

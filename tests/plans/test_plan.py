@@ -147,13 +147,13 @@ def test_an_empty_value_is_the_empty_string() -> None:
 
 def test_an_unknown_setting() -> None:
     assert refusal(["drpout=0.1"]) == (
-        "there is no setting 'drpout'. Did you mean 'dropout'? Near it: bpe_dropout, about. `weft show PLAN` lists all."
+        "there is no setting 'drpout'. Did you mean 'dropout'? Similar: bpe_dropout, about. `weft show PLAN` lists all."
     )
 
 
 def test_an_unknown_section() -> None:
     assert refusal(["encodr.layers=3"]).startswith(
-        "there is no setting 'encodr'. Did you mean 'encoder'? Near it: decoder, "
+        "there is no setting 'encodr'. Did you mean 'encoder'? Similar: decoder, "
     )
 
 

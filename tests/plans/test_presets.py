@@ -33,7 +33,7 @@ def test_presets_by_name() -> None:
 
 def test_an_unknown_preset() -> None:
     sentence = refusal("transfomer-base")
-    assert sentence.startswith("there is no plan 'transfomer-base'. Did you mean 'transformer-base'? Near it: ")
+    assert sentence.startswith("there is no plan 'transfomer-base'. Did you mean 'transformer-base'? Similar: ")
     assert sentence.endswith(" A plan can also be a .yaml file.")
 
 

@@ -49,7 +49,7 @@ def test_nothing_wrong() -> None:
 )
 def test_an_unknown_part_in_any_slot(setting: str, sentence: str) -> None:
     (found,) = wrong(setting)
-    assert found.startswith((sentence + " Known: ", sentence + " Near it: ", sentence + " `weft show parts`"))
+    assert found.startswith((sentence + " Known: ", sentence + " Similar: ", sentence + " `weft show parts`"))
 
 
 def test_an_unknown_part_in_a_list() -> None:

@@ -80,7 +80,7 @@ def test_two_digit_years_reach_from_1950_to_2049() -> None:
 
 @pytest.mark.parametrize("day", [date(1949, 12, 31), date(2050, 1, 1)])
 def test_days_outside_are_refused(day: date) -> None:
-    with pytest.raises(WeftError, match="days run from 1950-01-01 to 2049-12-31"):
+    with pytest.raises(WeftError, match="dates run from 1950-01-01 to 2049-12-31"):
         write(day, "en: 3 May 1999")
 
 

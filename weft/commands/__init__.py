@@ -1,4 +1,4 @@
-"""The `weft` command: one file a verb, and the one place where an error becomes a sentence and an exit code."""
+"""The `weft` command: one file per verb, and the one place where an error becomes a message and an exit code."""
 
 import errno
 import functools
@@ -13,7 +13,7 @@ import typer
 
 import weft
 
-# What the file system may say to a user, and the exit code: 2 for a mistake, 1 where the machine is at its end.
+# Errors of the file system that the user can solve, and the exit code: 2 for a mistake, 1 for a full disk.
 UNUSABLE = {errno.ENOSPC: 1, errno.EDQUOT: 1, errno.EROFS: 1, errno.EACCES: 2, errno.ENOENT: 2, errno.ENOTDIR: 2}
 UNUSABLE |= {errno.EISDIR: 2, errno.ENAMETOOLONG: 2}
 VERBS = ("demo", "train", "translate", "evaluate", "attend", "serve", "show", "export", "check", "cost", "doctor")
@@ -37,14 +37,14 @@ def _tell_version(wanted: bool) -> None:
 @app.callback()
 def _weft(
     version: Annotated[
-        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show it and exit.")
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     pass
 
 
 def _stoppable(verb: Callable[..., None]) -> Callable[..., None]:
-    """Ctrl-C is told before typer hears of it, which would end without a word."""
+    """Report Ctrl-C before typer catches it, which would exit without a message."""
 
     @functools.wraps(verb)
     def stoppable(*arguments: Any, **options: Any) -> None:
@@ -69,7 +69,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
     except WeftError as error:
         fail(str(error), error.exit_code)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read us has gone: nothing to say
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader closed the pipe
         sys.exit(141)
     except OSError as error:
         if error.errno not in UNUSABLE:
@@ -78,7 +78,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
 
 
 def _speak_utf8() -> None:
-    """Whatever the machine speaks: what weft writes is UTF-8, as what it reads, and only a newline ends a line."""
+    """Write UTF-8 whatever the locale, and end lines with a newline only, as weft reads them."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")

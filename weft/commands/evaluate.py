@@ -12,19 +12,25 @@ from weft.commands.options import BeamWidth, Device, Json, LengthPenalty, Model,
 
 def evaluate(
     model: Model,
-    source: Annotated[Path, typer.Option(help="What to translate, a sentence a line; or a file of pairs (.tsv …).")],
-    reference: Annotated[Path | None, typer.Option(help="What it should become; not with a file of pairs.")] = None,
-    lowercase: Annotated[bool, typer.Option("--lowercase", help="Compare without case.")] = False,
-    tokenize: Annotated[str, typer.Option(help="sacreBLEU's tokeniser; none: the text is tokenised already.")] = "13a",
+    source: Annotated[Path, typer.Option(help="Source sentences, one per line; or a file of pairs (.tsv …).")],
+    reference: Annotated[
+        Path | None, typer.Option(help="Reference translations, unless --source is a file of pairs.")
+    ] = None,
+    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case.")] = False,
+    tokenize: Annotated[
+        str, typer.Option(help="sacreBLEU's tokeniser; none for text that is already tokenised.")
+    ] = "13a",
     beam: BeamWidth = 5,
     length_penalty: LengthPenalty = 1.0,
     columns: Annotated[str | None, typer.Option(help="Columns of TSV files, such as 1,2.")] = None,
-    languages: Annotated[str | None, typer.Option(help="Direction, such as en-de; the model's own by default.")] = None,
-    output: Annotated[Path | None, typer.Option(help="Write the translations here.")] = None,
+    languages: Annotated[str | None, typer.Option(help="Direction, such as en-de; by default the model's.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Write the translations to this file.")] = None,
     as_json: Json = False,
     device: Device = "cpu",
 ) -> None:
-    """Translate a test set and score it: BLEU and chrF by sacreBLEU with their signatures, and perplexity.
+    """Translate a test set and score it.
+
+    BLEU and chrF come from sacreBLEU, with their signatures; perplexity from the model.
 
     weft evaluate run --source test.en --reference test.de
 

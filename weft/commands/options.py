@@ -1,4 +1,4 @@
-"""Options that several verbs share."""
+"""Options and output helpers that several commands share."""
 
 import re
 import shutil
@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-Model = Annotated[str, typer.Argument(help="A run folder or the name of a shipped model; A,B: both, voting.")]
-BeamWidth = Annotated[int, typer.Option("--beam", min=1, help="Hypotheses kept at each step; 1 is greedy search.")]
+Model = Annotated[str, typer.Argument(help="A run folder or the name of a shipped model; A,B for an ensemble.")]
+BeamWidth = Annotated[int, typer.Option("--beam", min=1, help="Beam width; 1 is greedy search.")]
 LengthPenalty = Annotated[
-    float, typer.Option("--length-penalty", help="α in log P / |Y|^α: larger prefers longer translations.")
+    float, typer.Option("--length-penalty", help="α in log P / |Y|^α: a larger α prefers longer translations.")
 ]
 Device = Annotated[str, typer.Option(help="cpu, cuda or mps.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -29,5 +29,5 @@ def hanging(label: str, text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text that stays on its line and in its column, whatever a model wrote: control characters become spaces."""
+    """Replace control characters by spaces, so that a text stays on its line and in its column."""
     return re.sub(r"[\x00-\x1f\x7f]", " ", text)

@@ -20,7 +20,9 @@ def show(
     settings: Annotated[list[str] | None, typer.Option("--set", help="Change settings first: key=value …")] = None,
     as_yaml: Annotated[bool, typer.Option("--yaml", help="Print only the plan, as a file for weft train.")] = False,
 ) -> None:
-    """List plans and parts, or explain one plan or model: its settings, parameters and the cost of a step.
+    """List plans and parts, or explain a plan or model.
+
+    Of a plan: every setting, the parameters by part, and the cost of a training step. Of a model also its scores.
 
     weft show plans
 
@@ -102,15 +104,15 @@ def _one(name: str, settings: list[str], as_yaml: bool) -> None:
         print(f"  {part:50} {count:>12,}  {count / total:5.1%}")
     cost = step_cost(found)
     print(
-        f"\na step: {cost.tokens:,} tokens on each side, {_flop(cost.operations)} forward and back "
-        f"(sentences of {cost.length} tokens)"
+        f"\none step: {cost.tokens:,} tokens per side, {_flop(cost.operations)} forward and backward"
+        f"\n(at {cost.length} tokens per sentence)"
     )
     if not is_plan(name):
         _model(Folder.find(name))
 
 
 def _model(folder: "Folder") -> None:
-    """What a folder tells beside its plan: languages, the newest scores of a run, the card of a shipped model."""
+    """What a model folder has besides its plan: languages, the latest scores of a run, the card of a shipped model."""
     from weft.disk import path_inside
     from weft.training.observers import metrics_rows
 
@@ -119,7 +121,7 @@ def _model(folder: "Folder") -> None:
     validations = [row for row in metrics_rows(metrics) if "valid" in row] if metrics.is_file() else []
     for row in validations[-1:]:
         scores = ", ".join(f"{name} {value:.2f}" for name, value in row["valid"].items() if isinstance(value, float))
-        print(f"newest validation: step {row['step']}, {scores}")
+        print(f"latest validation: step {row['step']}, {scores}")
     if card := folder.card():
         print(f"\n{card}", end="")
 

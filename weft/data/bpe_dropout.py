@@ -1,9 +1,8 @@
-"""BPE dropout (Provilkov et al. 2020, arXiv:1910.13267): while training, each merge is left out with probability p, so
-that a word is seen in several segmentations.
+"""BPE dropout (Provilkov et al. 2020, arXiv:1910.13267): in training, each merge is skipped with probability p, so that
+the model sees a word in several segmentations.
 
-Drawn from a generator of weft's own, seeded anew for each pool of sentences: a run can be repeated and resumed. A
-frequent word does not need a fresh draw each time it occurs: within a pool it has DRAWS segmentations, and is given one
-of them.
+The random generator is seeded for each pool of sentences, so a run can be repeated and resumed. For speed, a frequent
+word is not segmented each time it occurs: it has at most DRAWS segmentations per pool, and one of them is chosen.
 """
 
 import json
@@ -15,12 +14,12 @@ from weft.data.tokeniser import Tokeniser
 from weft.models.sequence_to_sequence import END
 
 DRAWS = 8
-NEVER = 2**31  # the rank of a pair that is no merge
+NEVER = 2**31  # the rank of a pair that is not a merge
 Ids = tuple[int, ...]
 
 
 class BpeDropout:
-    """ids of a text → ids of the same text, cut into pieces by chance."""
+    """Map the ids of a text to ids of the same text in a random segmentation."""
 
     def __init__(self, tokeniser: Tokeniser, rate: float, seed: str):
         learned = json.loads(tokeniser.pieces.to_str())["model"]
@@ -38,15 +37,15 @@ class BpeDropout:
     def __call__(self, ids: Sequence[int]) -> list[int]:
         """Another segmentation of the same text."""
         out: list[int] = []
-        chunk: list[int] = []  # what stands between two spaces
+        chunk: list[int] = []  # tokens from one space to the next
         for i in ids:
             if i in self.starts and chunk:
-                out += self._dealt(tuple(chunk))
+                out += self._segmented(tuple(chunk))
                 chunk = []
             chunk.append(i)
         return out + chunk  # the last one is END
 
-    def _dealt(self, chunk: Ids) -> Ids:
+    def _segmented(self, chunk: Ids) -> Ids:
         draws = self.draws.get(chunk)
         if draws is None:
             words = self.tokeniser.words(chunk)  # no merge goes from one word ("dog") into the next (".")
@@ -58,10 +57,10 @@ class BpeDropout:
         return draws[-1]
 
     def _drawn(self, chunk: Ids) -> Ids:
-        """Merge the bytes of each word again, some merges left out.
+        """Merge the bytes of each word again, skipping some merges.
 
-        As long as none is left out, the words come out as they went in. So coins are thrown first for all the merges
-        that made them, and only where one of those falls are the merges made one by one.
+        If none is skipped, the words come out unchanged. So coins are first thrown for all the merges that made them,
+        and only if one of these is skipped are the merges made one by one.
         """
         needed = sum(map(len, self.words[chunk])) - len(chunk)
         made = 0
@@ -73,7 +72,7 @@ class BpeDropout:
         return tuple(piece for word in self.words[chunk] for piece in self._merge(list(word), coins))
 
     def _merge(self, pieces: list[int], coins: Iterator[bool]) -> list[int]:
-        """At each turn the earliest learned of the possible merges is made, unless its coin falls; then the next."""
+        """Repeatedly make the earliest learned of the possible merges, or the next one if its coin says to skip it."""
         rank_of = self.ranks.get
         ranks = [*(rank_of(pair, NEVER) for pair in pairwise(pieces)), NEVER]  # of each piece with the next one
         while True:

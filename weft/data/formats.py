@@ -1,7 +1,7 @@
 """Formats that carry their languages: JSONL, and what translators' tools write: TMX (memories), PO (gettext), XLIFF.
 
-A `Format` reads an open binary stream. What is broken goes to `notes.problem(kind, line)`; what is whole but holds no
-translation is counted in `notes.passed_over`. XML is parsed piece by piece and forgotten: a memory may be of any size.
+A `Format` reads an open binary stream. Broken entries are reported to `notes.problem(kind, line)`; valid ones without a
+translation are counted in `notes.passed_over`. XML is parsed element by element, so a file may be of any size.
 """
 
 import codecs
@@ -22,29 +22,29 @@ Pair = tuple[str, str]
 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 MARKUP = {"bpt", "ept", "it", "ph", "ut"}  # inline elements that hold foreign markup instead of text
-DEEPEST = 100  # elements within elements
+DEEPEST = 100  # nested elements
 NOT_YET = {"new", "needs-translation", "initial"}  # XLIFF states whose target is a stand-in, often the source itself
 
 
 class Notes(NamedTuple):
-    """Where a reader writes what it could not give out as a pair."""
+    """Where a reader reports entries that it could not yield as a pair."""
 
-    problem: Callable[[str, int | None], None]  # a kind of mistake, and the line of the file if it is known
-    passed_over: Counter[str]  # how many entries have no usable translation, by reason
+    problem: Callable[[str, int | None], None]  # the kind of problem, and its line if known
+    passed_over: Counter[str]  # number of entries without a usable translation, by reason
 
 
 class Format(NamedTuple):
-    """How a file format is read, and which languages a file says it is in (None: it does not say)."""
+    """How a file format is read, and which languages a file declares (None: it does not)."""
 
     read: Callable[[IO[bytes], Languages | None, Notes], Iterator[Pair]]
     languages: Callable[[IO[bytes]], Languages | None]
 
 
-FIRST_LOOK = Notes(lambda kind, line: None, Counter())  # what is wrong with a file is noted when it is read, not before
+FIRST_LOOK = Notes(lambda kind, line: None, Counter())  # problems are reported when a file is read, not before
 
 
 def decoded_lines(raw: Iterable[bytes], problem: Callable[[str, int | None], None]) -> Iterator[str | None]:
-    """Decoded lines; None for a bad one, so that the lines of two files stay side by side."""
+    """Decoded lines; None for a bad one, so that the lines of two files stay aligned."""
     for number, line in enumerate(raw, 1):
         if number == 1:
             line = line.removeprefix(codecs.BOM_UTF8)
@@ -104,7 +104,7 @@ def json_languages(stream: IO[bytes]) -> Languages | None:
         row = json.loads(next(line for line in stream if line.strip()).decode("utf-8-sig"))
         first, second, *_ = row["translation"].keys()
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError, StopIteration):
-        return None  # what is wrong with the row is said when it is read
+        return None  # a bad row is reported when it is read
     return first, second
 
 
@@ -220,7 +220,7 @@ def _elements(stream: IO[bytes], units: Container[str], notes: Notes) -> Iterato
             if event == "start":
                 path.append(element)
                 if len(path) > DEEPEST:
-                    notes.problem(f"XML that is nested more than {DEEPEST} deep", None)
+                    notes.problem(f"XML nested more than {DEEPEST} levels deep", None)
                     return
                 if unit is None:
                     unit = element if _name(element) in units else None
@@ -234,13 +234,13 @@ def _elements(stream: IO[bytes], units: Container[str], notes: Notes) -> Iterato
             if unit is None and path:
                 path[-1].clear()  # else the tree would grow with the file
     except ParseError as error:
-        notes.problem(f"XML that is broken ({str(error).partition(':')[0]})", error.position[0])
+        notes.problem(f"invalid XML ({str(error).partition(':')[0]})", error.position[0])
     except parser.EntitiesForbidden:
-        notes.problem("XML that defines entities, refused because they can be made to fill the memory", None)
+        notes.problem("XML with entity definitions, refused because they can exhaust the memory", None)
     except parser.ExternalReferenceForbidden:
-        notes.problem("XML that refers to other files, refused because they are none of its business", None)
+        notes.problem("XML with references to other files, refused for security", None)
     except (ValueError, LookupError):
-        notes.problem("XML in an encoding that is not known; convert it to UTF-8", 1)
+        notes.problem("XML in an unknown encoding; convert it to UTF-8", 1)
 
 
 def _name(element: Element) -> str:
@@ -285,7 +285,7 @@ def _catalogue(stream: IO[bytes], notes: Notes) -> Any:
     data = stream.read()
     encoding = polib.detect_encoding(data)
     if not _has_ascii(encoding):
-        notes.problem(f"charset={encoding}, which no PO file is written in", None)
+        notes.problem(f"unsupported charset={encoding}", None)
         return None
     try:
         text = data.decode(encoding).encode()
@@ -306,7 +306,7 @@ def _catalogue(stream: IO[bytes], notes: Notes) -> Any:
 
 
 def _has_ascii(encoding: str) -> bool:
-    """What names its encoding in ASCII has ASCII in it. Python knows other codecs too: hex, rot13, punycode."""
+    """Whether an encoding extends ASCII, as a PO header requires. Python has other codecs too: hex, rot13, punycode."""
     try:
         return b"msgid".decode(encoding) == "msgid"
     except (LookupError, UnicodeError):

@@ -1,4 +1,4 @@
-"""What languages are called, and which way a file must be turned to be read in a direction."""
+"""Names of languages, and whether a file must be reversed to be read in a direction."""
 
 import re
 
@@ -23,7 +23,7 @@ def language_of(tag: str) -> str:
 
 
 def language_name(tag: str) -> str:
-    """In English, where it is one of the more common ones; else the tag itself."""
+    """The English name of a common language, else the tag itself."""
     return NAMES.get(language_of(tag), tag)
 
 
@@ -32,14 +32,14 @@ def same_language(one: str, other: str) -> bool:
 
 
 def direction_of(languages: Languages) -> Languages:
-    """What the direction of a model is called: from en-US to de-DE is en-de. Regions are named only where the languages
-    alone do not tell the two sides apart, as from en-US to en-GB."""
+    """The name of a model's direction: from en-US to de-DE is en-de. Regions are named only if both sides are the same
+    language, as from en-US to en-GB."""
     source, target = languages
     return languages if same_language(source, target) else (language_of(source), language_of(target))
 
 
 def is_reversed(carried: Languages, wanted: Languages) -> bool | None:
-    """Whether a file in `carried` must be turned around to be read as `wanted`; None if it is in other languages."""
+    """Whether a file in `carried` must be reversed to be read as `wanted`; None if it is in other languages."""
     for agree in (lambda one, other: one.lower() == other.lower()), same_language:
         for turned in (False, True):
             source, target = reversed(wanted) if turned else wanted

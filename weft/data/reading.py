@@ -1,4 +1,4 @@
-"""Pairs of sentences from files, one after another, so that ten million need no more memory than ten.
+"""Sentence pairs from files, streamed, so that ten million need no more memory than ten.
 
     train.en train.de        two plain files, line by line; the suffixes name the languages
     train.tsv                columns between tabs; a quote is text
@@ -6,7 +6,7 @@
     .tmx .po .xlf .xliff     what translators' tools write; these and .jsonl carry their languages: `weft.data.formats`
 
 All of them may be compressed (.gz, .xz) and mixed. Only a newline ends a line, so lines are what `wc -l` counts.
-Good pairs are given out as they are read; everything that was wrong is raised at the end, in one report.
+Good pairs are yielded as they are read; all problems are raised at the end, in one report.
 """
 
 import codecs
@@ -33,7 +33,7 @@ NOT_LANGUAGES = re.compile("bpe|csv|dev|hyp|in|log|out|raw|ref|src|tgt|tok|trg|t
 
 
 class Problems:
-    """What is wrong with the data: how often each kind of problem was met, and its first places."""
+    """What is wrong with the data: the number of problems of each kind, and the first places."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -50,7 +50,7 @@ class Problems:
         return lambda kind, line: self.add(kind, f"{file}:{line}" if line else str(file))
 
     def report(self) -> str:
-        lines = ["the data cannot be used as they are:"]
+        lines = ["the data has problems:"]
         for kind, count in self.counts.items():
             times = f" ({count} times)" if count > 1 else ""
             more = f" and {count - SHOWN} more" if count > SHOWN else ""
@@ -64,7 +64,7 @@ class Problems:
 
 @dataclass(frozen=True)
 class Source:
-    """One file of pairs or two plain files, and the languages they say they are in."""
+    """One file of pairs or two plain files, and the languages they declare."""
 
     files: tuple[Path, ...]
     languages: Languages | None
@@ -75,12 +75,14 @@ class Source:
 
 
 class Pairs:
-    """Sentence pairs (source, target), read anew from the files at each iteration."""
+    """Sentence pairs (source, target), read from the files again at each iteration."""
 
     def __init__(self, sources: Sequence[Source], languages: Languages | None) -> None:
         self.sources = sources
         self.languages = languages
-        self.passed_over: dict[str, dict[str, int]] = {}  # by file and reason, entries that hold no pair; by iteration
+        self.passed_over: dict[
+            str, dict[str, int]
+        ] = {}  # entries without a pair, by file and reason; of the last iteration
 
     def __iter__(self) -> Iterator[Pair]:
         problems = Problems()
@@ -110,14 +112,12 @@ def read_pairs(
     """The pairs in `files`, in the direction of `languages` ("en-de"), else in the direction the first file names."""
     paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
     if not paths:
-        raise WeftError(
-            "no files were given: give two plain files such as train.en train.de, or a .tsv, .jsonl, .tmx …"
-        )
+        raise WeftError("no files given: expected two plain files such as train.en train.de, or a .tsv, .jsonl, .tmx …")
     wanted = named_languages(languages)
     formats = FORMATS | {".tsv": _tsv(columns)}
     kinds = {path: _bare(path).suffix.lower() for path in paths}
     if columns is not None and not has_tables(paths):
-        raise WeftError(f"columns {columns} are for .tsv files, and none of the files is one.")
+        raise WeftError(f"columns {columns} apply to .tsv files, and none was given.")
     _refuse(_fault(path, is_xml=kind in {".tmx", ".xlf", ".xliff"}) for path, kind in kinds.items())
     sources = [_formatted(path, formats[kinds[path]]) for path in paths if kinds[path] in formats]
     sources += [_plain(*pair) for pair in _partners([path for path in paths if kinds[path] not in formats])]
@@ -128,13 +128,13 @@ def read_pairs(
 
 
 def has_tables(files: Sequence[str | Path]) -> bool:
-    """Whether there are files among these that have columns."""
+    """Whether any of these files has columns."""
     return any(_bare(Path(file)).suffix.lower() == ".tsv" for file in files)
 
 
 def read_lines(source: str | Path | IO[bytes]) -> Iterator[str]:
-    """The lines of a text file or a binary stream such as `sys.stdin.buffer`. One that cannot be read is given out
-    empty, so that all others keep their places; what was wrong is raised at the end."""
+    """The lines of a text file or a binary stream such as `sys.stdin.buffer`. A line that cannot be decoded is yielded
+    empty, so that all others keep their line numbers; the problems are raised at the end."""
     problems = Problems()
     if isinstance(source, str | Path):
         name, raw = str(source), _raw_lines(Path(source))
@@ -152,7 +152,7 @@ def _tsv(columns: tuple[int, int] | str | None) -> Format:
     chosen = [str(column).strip() for column in given]
     named = not all(re.fullmatch("-?[0-9]+", column) for column in chosen)
     if len(chosen) != 2 or not all(chosen) or (not named and min(map(int, chosen)) < 1):
-        raise WeftError(f"columns are two numbers from 1 up, such as 1,2, or two names; {columns!r} is neither.")
+        raise WeftError(f"expected columns as two numbers from 1, such as 1,2, or two names; got {columns!r}.")
 
     def read(stream: IO[bytes], languages: Languages | None, notes: Notes) -> Iterator[Pair]:
         rows = enumerate(decoded_lines(stream, notes.problem), 1)
@@ -172,7 +172,7 @@ def _tsv(columns: tuple[int, int] | str | None) -> Format:
                 notes.problem(f"row with {few}", number)
 
     def look_at_header(stream: IO[bytes]) -> None:
-        """A table names no languages, but a wrong column name is better refused before anything is read."""
+        """Refuse a wrong column name before anything is read. A table declares no languages."""
         next(read(stream, None, FIRST_LOOK), None)
 
     return Format(read, look_at_header)
@@ -209,7 +209,7 @@ def _plain(first: Path, second: Path) -> Source:
 
 
 def _partners(paths: list[Path]) -> Iterable[tuple[Path, Path]]:
-    """Plain files two by two: those that differ in the suffix only, or in the folder only, else in their order."""
+    """Plain files in pairs: those that differ only in the suffix, or only in the folder, else in the order given."""
     alone = paths[-1:]
     for stem in (lambda path: _bare(path).with_suffix("")), (lambda path: _bare(path).stem):
         groups: dict[object, list[Path]] = {}
@@ -228,21 +228,21 @@ def _partners(paths: list[Path]) -> Iterable[tuple[Path, Path]]:
 
 
 def _disagreement(source: Source, direction: Languages | None) -> str | None:
-    """Why two plain files cannot be read in this direction. The other formats say what they hold in each entry."""
+    """Why two plain files cannot be read in this direction. Other formats declare their languages entry by entry."""
     if len(source.files) == 1 or not source.languages or not direction:
         return None
     if is_reversed(source.languages, direction) is not None:
         return None
-    return f"{source} are named as {' and '.join(source.languages)}, but the languages are {'-'.join(direction)}."
+    return f"{source} are named as {' and '.join(source.languages)}, but the direction is {'-'.join(direction)}."
 
 
 def named_languages(given: str | Languages | None) -> Languages | None:
     if given is None:
         return None
     parts = given.split("-") if isinstance(given, str) else given
-    # What a file calls its languages may be stranger than what a person may type.
+    # Files may name their languages in other ways than users may type them.
     if len(parts) != 2 or (isinstance(given, str) and not all(LANGUAGE.fullmatch(part) for part in parts)):
-        raise WeftError(f"languages are given as source-target, such as en-de; {given!r} is not.")
+        raise WeftError(f"expected languages as source-target, such as en-de; got {given!r}.")
     return parts[0], parts[1]
 
 
@@ -266,7 +266,7 @@ def _raw_lines(path: Path) -> Iterator[bytes]:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Say in which file reading went wrong."""
+    """Name the file in every error while reading it."""
     try:
         yield
     except WeftError as error:
@@ -274,17 +274,17 @@ def _naming(path: Path) -> Iterator[None]:
     except OSError as error:
         raise WeftError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (EOFError, zlib.error, lzma.LZMAError) as error:
-        raise WeftError(f"{path} cannot be read: the compressed file is damaged or cut off ({error}).") from error
+        raise WeftError(f"{path} cannot be read: the compressed file is damaged or incomplete ({error}).") from error
 
 
 def _fault(path: Path, is_xml: bool) -> str | None:
-    """Why a file cannot be one of pairs, as far as its first bytes tell."""
+    """Why a file cannot be read as pairs, judging by its first bytes."""
     if not path.exists():
         return f"{path} does not exist."
     if path.is_dir():
-        return f"{path} is a folder; a file is needed."
+        return f"{path} is a folder, expected a file."
     if not path.is_file():
-        return f"{path} is not a regular file; pairs are read more than once, so a pipe cannot be given."
+        return f"{path} is not a regular file; pairs are read more than once, so a pipe cannot be used."
     try:
         with _naming(path), _open(path) as stream:
             head = stream.peek()
@@ -297,9 +297,9 @@ def _fault(path: Path, is_xml: bool) -> str | None:
 
 def _not_utf8(name: str, head: bytes) -> str | None:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return f"{name} looks like UTF-16, but UTF-8 is needed. Convert it: iconv -f UTF-16 -t UTF-8 {name} > new"
+        return f"{name} looks like UTF-16, expected UTF-8. Convert it: iconv -f UTF-16 -t UTF-8 {name} > new"
     if b"\0" in head:
-        return f"{name} contains NUL bytes: it is a binary file, or text that is not in UTF-8."
+        return f"{name} contains NUL bytes: it is a binary file, or not UTF-8."
     return None
 
 

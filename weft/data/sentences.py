@@ -1,9 +1,9 @@
-"""Sentences in running text, by rules, keeping every character: joining what comes out gives back what went in.
+"""Rule-based sentence splitting that keeps every character: joining the pieces gives the text back.
 
 `split_sentences` knows end marks, closing quotes, the abbreviations, initials and ordinals of English and German, and
-the full-width marks of Chinese and Japanese. `split_long` cuts what is still too long at every end mark, whatever
-follows it, then at lesser marks, then at words, and a single word that is too long within it. When in doubt a sentence
-is left whole: two sentences in one do less harm than half of one.
+the full-width marks of Chinese and Japanese. `split_long` splits what is still too long at every end mark, whatever
+follows it, then at commas and the like, then between words, and as a last resort inside a word. When in doubt, text
+is not split: two sentences in one do less harm than half of one.
 """
 
 import re
@@ -15,15 +15,15 @@ MARKS = ".!?…؟।"
 OPENING = "\"'“‘„‚«‹»›([{¿¡「『（《【"
 CLOSING = "\"'”’“‘»›«‹)]}」』）》】"
 NEWLINE = re.compile("[\n\r\u2028\u2029]")
-LONGEST = 20  # letters of the next word that are looked at, more than any word in the lists below has
+LONGEST = 20  # characters of the next word that matter, more than any word in the lists below has
 
 # Where a sentence may end: at white space, or after a full-width mark, which needs none.
 GAP = re.compile(rf"\s+|[。！？]+[{re.escape(CLOSING)}]*\s*")
-RUNS_ON = "とっ、，"  # what follows a quotation that is part of a longer sentence: 「行く。」と言った。
+RUNS_ON = "とっ、，"  # what follows a quotation inside a sentence: 「行く。」と言った。
 
-# Where a sentence that is too long is cut first, for it may be several that begin in lower case.
+# Where a long sentence is split first: it may be several that begin in lower case.
 ENDS = re.compile(rf"(?<=[{MARKS}])(\s+)")
-# Where it may then be cut, the better places first.
+# Where it is split next, better places first.
 CUTS = [re.compile(r"(?<=[;:])\s+|(?<=[；：])\s*"), re.compile(r"(?<=,)\s+|(?<=[，、])\s*"), re.compile(r"\s+")]
 
 
@@ -52,7 +52,7 @@ BEFORE_ORDINALS = _words(
 
 
 def split_sentences(text: str) -> list[Piece]:
-    """The sentences of a text, each with the white space after it. A newline always ends one.
+    """The sentences of a text, each with the white space after it. A newline always ends a sentence.
 
     >>> split_sentences("Dr. Who? Yes.  No.")
     [('Dr. Who?', ' '), ('Yes.', '  '), ('No.', '')]
@@ -81,7 +81,7 @@ def split_sentences(text: str) -> list[Piece]:
 
 
 def split_long(text: str, fits: Callable[[str], bool]) -> list[Piece]:
-    """The sentences of a text, cut further until each piece fits, or is one character.
+    """The sentences of a text, split further until each piece fits or is a single character.
 
     >>> split_long("one two. three", lambda text: len(text) < 10)
     [('one two.', ' '), ('three', '')]
@@ -124,7 +124,7 @@ def _starts(after: str) -> bool:
 
 
 def _cut(sentence: str, space: str, fits: Callable[[str], bool]) -> list[Piece]:
-    """Halve until it fits, at the cut nearest to the middle. A mark too near to an end would leave a crumb."""
+    """Halve a sentence until the pieces fit, at the cut nearest to the middle. Marks near an end would leave crumbs."""
     if fits(sentence):
         return [(sentence, space)]
     length = len(sentence)

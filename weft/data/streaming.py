@@ -1,4 +1,4 @@
-"""A stream in chunks: each holds what has arrived while the last one was processed. A file is processed in large chunks,
+"""A stream in chunks: each holds what arrived while the last one was processed. A file is processed in large chunks,
 and a line typed at a terminal, or sent by a program that waits for its answer, at once."""
 
 from collections.abc import Iterable, Iterator

@@ -149,7 +149,7 @@ FORMS: dict[str, Callable[[date], str]] = {
 
 
 def write(day: date, form: str) -> str:
-    """The day as that form writes it.
+    """The day written in a form.
 
     >>> write(date(1999, 5, 3), "de: am dritten Mai 1999")
     'am dritten Mai 1999'
@@ -157,7 +157,7 @@ def write(day: date, form: str) -> str:
     if form not in FORMS:
         raise WeftError(unknown("form of date", form, FORMS))
     if not FIRST <= day <= LAST:
-        raise WeftError(f"{day} cannot be written without doubt: days run from {FIRST} to {LAST}.")
+        raise WeftError(f"{day} is out of range: dates run from {FIRST} to {LAST}.")
     return FORMS[form](day)
 
 
