@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 DATA ?= ../shared/data
 
-.PHONY: setup demo test lint test-slow torture model reproduce bench families clean
+.PHONY: setup demo test lint test-slow torture model reproduce bench families tables clean
 
 setup: .venv/ready
 
@@ -21,12 +21,12 @@ test: setup
 test-slow: setup
 	$(BIN)/python -m pytest -m slow
 
-# The long forms of what docs/trust.md promises: kills, a full disk, the service under fire, fuzzing.
+# The long forms of the tests behind docs/trust.md: kills, a full disk, the service under stress, fuzzing.
 torture: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[torture]"
 	$(BIN)/python -m pytest -rP -m torture
 	$(BIN)/python -m pytest tests/fuzz --hypothesis-profile torture --hypothesis-show-statistics
-	for target in plans corpora tokeniser folders checkpoints; do \
+	for target in plans corpora tokeniser documents codecs folders checkpoints; do \
 		$(BIN)/python -m tests.fuzz.with_atheris $$target -max_total_time=300 || exit 1; \
 	done
 
@@ -39,11 +39,15 @@ lint: setup
 model: setup
 	$(BIN)/python -m benchmarks.shipped_model --data $(DATA) --out runs/en-de
 
-# The score of record on Multi30k: three seeds, see docs/results.md.
+# The reference score on Multi30k: three seeds, see docs/results.md.
 reproduce: setup
 	$(BIN)/python -m benchmarks.multi30k --data $(DATA) --out runs/multi30k
 
-# Speed beside others, see docs/benchmarks.md.
+# The tables in docs/, from benchmarks/results.
+tables: setup
+	$(BIN)/python -m benchmarks.tables
+
+# Speed compared with other libraries, see docs/benchmarks.md.
 bench: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
 	$(BIN)/python -m benchmarks.training

@@ -1,19 +1,18 @@
-"""How fast are translations, beside others that have the same weights?
+"""How fast is decoding, compared with other engines that run the same weights?
 
     python -m benchmarks.decoding                      the shipped model and base size, 1,000 sentences, five rounds
     python -m benchmarks.decoding --quick --json       the shipped model, 200 sentences, two rounds
 
-From text to text, greedy and with a beam of 5, everybody with the same subwords, score log P / |Y|^1, the same rule of
-stopping (as many hypotheses have ended as the beam is wide) and the same longest translation. CTranslate2 and weft run
-in one process of all threads and in as many workers of one thread, CTranslate2 with several batch sizes, and the best
-of each is timed. The sentences are those of Tatoeba's test set where --data has it, else weft's few examples again and
-again. Base size has weights drawn at random and 100 sentences, and stops after 16 tokens: such a model
-knows no end.
+From text to text, greedy and with a beam of 5. All engines have the same subwords, score log P / |Y|^1, stopping rule
+(as many finished hypotheses as the beam is wide) and maximum length. CTranslate2 and weft run both in one process with
+all threads (1 × 2 threads on two cores) and in as many workers with one thread each (2 × 1 threads); CTranslate2 is
+tried with several batch sizes, and the best is timed. The sentences are those of Tatoeba's test set where --data has
+it, else weft's few examples repeated. Base size has random weights and 100 sentences, and stops after 16 tokens,
+because such a model never ends a sentence.
 """
 
-import argparse
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -23,22 +22,26 @@ import ctranslate2
 import torch
 from tokenizers import Tokenizer
 
-from benchmarks.measure import interleaved, machine, say
+from benchmarks.measure import interleaved
 from benchmarks.peers import transformers_model
-from weft.crew import Crew
+from benchmarks.record import arguments, record
+from benchmarks.tables import decoding as table
+from weft.data.batches import pad
+from weft.data.codecs.subwords import PAD, START
+from weft.data.reading import read_pairs
 from weft.decoding import best_first
-from weft.decoding.hypothesis import length_limits
 from weft.exports.agreement import BEAMS, agreement
 from weft.exports.ctranslate2 import Engine, write
-from weft.folder import Folder, parameters, save_weights
-from weft.models.sequence_to_sequence import PAD, START
+from weft.folder import Folder
 from weft.plans.presets import plan
-from weft.text.batches import filled
-from weft.text.examples import EXAMPLES
-from weft.text.reading import read_pairs
-from weft.translator import Translator, load
+from weft.samples.sentences import EXAMPLES
+from weft.tasks import load
+from weft.tasks.pool import TranslatorPool
+from weft.tasks.translator import Translator
+from weft.weights import parameters, save_weights
 
 BATCHES = (32, 64, 128)  # sentences that CTranslate2 translates together
+TOGETHER = 64  # and transformers
 ALONE = 20  # sentences whose latency is taken
 SEARCHES = ("greedy", "beam 5")  # as in BEAMS
 EXACT, QUANTISED, GENERATE = "CTranslate2 float32", "CTranslate2 int8", "transformers' generate"
@@ -56,7 +59,7 @@ def sentences(data: Path, count: int) -> list[str]:
 
 def base_folder(path: Path) -> Folder:
     """`transformer-base` with the shipped model's subwords and weights drawn at random."""
-    tokeniser = Folder.find("en-de").tokeniser()
+    tokeniser = Folder.find("en-de").codec()
     recipe = plan("transformer-base").with_settings(
         {"vocabulary": len(tokeniser), "position": {"name": "learned", "limit": LIMIT}, "longest": LIMIT}
     )
@@ -88,16 +91,16 @@ class WithCTranslate2:
 
 
 def with_transformers(translator: Translator, limit: int, beam: int) -> Say:
-    """transformers' `generate`, 64 sentences of like length at a time."""
+    """transformers' `generate`, on batches of sentences of similar length."""
     model = transformers_model(translator.models[0], translator.folders[0].plan()).eval()
 
     def say(texts: Sequence[str]) -> list[str]:
         sources = translator.tokeniser.encode_all(texts)
         order = sorted(range(len(texts)), key=lambda i: len(sources[i]))
         said: dict[int, str] = {}
-        for start in range(0, len(order), 64):
-            some = order[start : start + 64]
-            batch = filled([sources[i] for i in some])
+        for start in range(0, len(order), TOGETHER):
+            some = order[start : start + TOGETHER]
+            batch = pad([sources[i] for i in some])
             with torch.inference_mode():
                 found = model.generate(  # type: ignore[operator]
                     input_ids=batch,
@@ -118,24 +121,25 @@ def with_transformers(translator: Translator, limit: int, beam: int) -> Say:
 def measure(folder: Folder, name: str, texts: list[str], rounds: int) -> dict[str, Any]:
     translator = load(str(folder.path))
     texts = [text for text in texts if len(translator.tokeniser.encode(text)) <= translator.limit]
-    result: dict[str, Any] = {"model": name, "sentences": len(texts), "rounds": rounds, "machine": machine()}
-    with tempfile.TemporaryDirectory() as scratch, Crew(str(folder.path), torch.get_num_threads()) as crew:
+    searches: dict[str, dict[str, Any]] = {}
+    with tempfile.TemporaryDirectory() as scratch, TranslatorPool(str(folder.path), torch.get_num_threads()) as crew:
         export = Path(scratch)
         write(folder.plan(), translator.models[0], translator.tokeniser, export, "float32")
         same = agreement(translator, Engine(export), texts)
         for search, beam, searched in zip(SEARCHES, BEAMS, same.searched, strict=True):
-            result[search] = race(translator, crew, export, texts, beam, rounds) | {
+            searches[search] = race(translator, crew, export, texts, beam, rounds) | {
                 "identical": searched.same,
                 "different": [vars(one) for one in searched.different],
             }
-    worst = min((result[search] for search in SEARCHES), key=lambda row: float(row["ratio_to_fastest_peer"]))
-    return result | {key: worst[key] for key in ("ratio_to_fastest_peer", "fastest_peer")}
+    return {"model": name, "sentences": len(texts), "rounds": rounds, "searches": searches}
 
 
-def race(translator: Translator, crew: Crew, export: Path, texts: list[str], beam: int, rounds: int) -> dict[str, Any]:
+def race(
+    translator: Translator, crew: TranslatorPool, export: Path, texts: list[str], beam: int, rounds: int
+) -> dict[str, Any]:
     """All systems with one search: all texts at once, then a few one by one."""
     threads, search = torch.get_num_threads(), best_first(beam, 1.0)
-    limit = max(length_limits(translator.models, filled(translator.tokeniser.encode_all(texts))))
+    limit = max(translator.prompt(translator.encode_all(texts)).limits)
     together, apart = f"weft (1 × {threads} threads)", f"weft ({threads} × 1 threads)"
     exact, quantised = (best_layout(export, compute, limit, beam, texts, BATCHES) for compute in ("float32", "int8"))
     single = best_layout(export, "float32", limit, beam, texts[:ALONE], (1,))
@@ -158,9 +162,10 @@ def race(translator: Translator, crew: Crew, export: Path, texts: list[str], bea
         "ratios": ratios,
         "latency_ratio": round(latency[together].median / latency[EXACT].median, 3),
         "milliseconds_alone": {name: round(1000 * time.median / ALONE, 2) for name, time in latency.items()},
-        "layouts": {EXACT: exact[0], QUANTISED: quantised[0]},
-        "systems": {
-            name: {**time.plain(), "sentences_per_second": round(len(texts) / time.median)}
+        "layouts": {EXACT: exact[0], QUANTISED: quantised[0], GENERATE: f"{TOGETHER} together"},
+        "seconds": {name: time.to_dict() for name, time in times.items()},
+        "sentences_per_second": {
+            name: [round(len(texts) / seconds) for seconds in (time.median, time.high, time.low)]
             for name, time in times.items()
         },
     }
@@ -184,29 +189,9 @@ def one_by_one(say: Say, texts: list[str]) -> None:
         say([text])
 
 
-def table(result: dict[str, Any]) -> Iterator[str]:
-    for search in SEARCHES:
-        row = result[search]
-        yield (
-            f"{result['model']}, {search}: {row['ratio_to_fastest_peer']} times {row['fastest_peer']}; "
-            f"{row['identical']} of {result['sentences']} as CTranslate2 has them; "
-            f"alone {row['latency_ratio']} times its time"
-        )
-        for system, time in row["systems"].items():
-            yield (
-                f"  {system:26} {time['sentences_per_second']:>6,} sentences/s   {time['median']:.3f} s"
-                f"   ({time['low']:.3f} to {time['high']:.3f})   {row['layouts'].get(system, '')}"
-            )
-        yield "  alone, milliseconds: " + ", ".join(f"{s} {t}" for s, t in row["milliseconds_alone"].items())
-        for one in row["different"]:
-            yield f"  different, by {one['gain']:.2g}: {one['text']!r}: {one['ours']!r}, {one['theirs']!r}"
-
-
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = arguments(__doc__, quick="the shipped model, 200 sentences, two rounds")
     options.add_argument("--data", type=Path, default=Path("../shared/data"))
-    options.add_argument("--quick", action="store_true", help="the shipped model, 200 sentences, two rounds")
-    options.add_argument("--json", action="store_true")
     given = options.parse_args()
     texts = sentences(given.data, 200 if given.quick else 1000)
     with tempfile.TemporaryDirectory() as scratch:
@@ -214,8 +199,8 @@ def main() -> None:
         if not given.quick:
             models.append((base_folder(Path(scratch) / "base"), "transformer-base", FEW))
         for folder, name, count in models:
-            result = measure(folder, name, texts[:count], 2 if given.quick else 5)
-            say(result, given.json, "\n".join(table(result)))
+            found = measure(folder, name, texts[:count], 2 if given.quick else 5)
+            record(given, f"decoding-{name}", found, table(found))
 
 
 if __name__ == "__main__":

@@ -3,21 +3,22 @@
     python -m benchmarks.glossary
     python -m benchmarks.glossary --quick --json
 
-Of each term that occurs: does it come, and is the usual word there as well? Of each sentence: which share of the other
-words of its free translation is still there? All of it twice: where terms stand for the word that the model would have
-written, as `weft serve` has it, and where they stand for none.
+For each term that occurs: is it in the translation, and is the usual word there as well? For each sentence: what
+fraction of the other words of its unconstrained translation is still there? Measured twice: with terms that replace the
+word that the model would have written, as in `weft serve`, and with terms that replace none.
 """
 
-import argparse
 import re
 from statistics import mean
 from typing import Any
 
-from benchmarks.measure import say
+from benchmarks.record import arguments, record
+from benchmarks.tables import glossary as table
+from weft.data.sentences import split_sentences
 from weft.decoding import Beam, Constrained, Phrase
 from weft.serving.glossary import Term, occurring, phrases_of
-from weft.text.sentences import split_sentences
-from weft.translator import Translator, load
+from weft.tasks import load
+from weft.tasks.translator import Translator
 
 TERMS = {  # the target term, and how the usual words begin
     "dog": ("Köter", "Hund"), "house": ("Hütte", "Haus|Häuser"), "car": ("Karre", "Auto|Wagen|Fahrzeug"),
@@ -28,7 +29,7 @@ TERMS = {  # the target term, and how the usual words begin
     "mother": ("Mama", "Mutter"), "job": ("Posten", "Arbeit|Job|Stelle|Beruf"),
     "city": ("Metropole", "Stadt|Städt"), "boy": ("Bursche", "Junge"), "girl": ("Fräulein", "Mädchen"),
     "room": ("Kammer", "Zimmer|Raum"), "water": ("H2O", "Wasser"), "police": ("Polente", "Polizei"),
-    "computer": ("Rechner", "Computer"), "United States": ("Amerika", "Vereinigten|Staaten|USA"),
+    "computer": ("Rechner", "Computer"), "LocalModel States": ("Amerika", "Vereinigten|Staaten|USA"),
     "Tom": ("Thomas", "Tom"), "bicycle": ("Drahtesel", "Fahrrad"),
 }  # fmt: skip
 SENTENCES = """
@@ -45,7 +46,7 @@ The teacher gave the book to my friend. The dog and the cat sleep in the house. 
 The doctor drives his car to work. My father works in a bank. Her mother is a nurse. I lost my job last week.
 The city is very old. The train was late because of the snow. He wrote a long letter to his mother.
 The boy is eating an apple. That girl is very beautiful. Please clean your room. Can I have a glass of water?
-Call the police! My computer doesn't work anymore. He was born in the United States. Tom doesn't like coffee.
+Call the police! My computer doesn't work anymore. He was born in the LocalModel States. Tom doesn't like coffee.
 I go to school by bicycle. Tom and his father live in the city. The police found the letter in the room.
 The girl gave the boy some water. If I had a computer, I would write you a letter.
 She left the room without saying a word. What time does the next train leave? The boy who broke the window ran away.
@@ -81,22 +82,14 @@ def measured(translator: Translator, sentences: list[str], is_placed: bool) -> d
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--quick", action="store_true", help="a dozen sentences")
-    options.add_argument("--json", action="store_true", help="with every translation")
-    given = options.parse_args()
+    given = arguments(__doc__, quick="a dozen sentences").parse_args()
     translator = load("en-de")
     sentences = [sentence for sentence, _ in split_sentences(SENTENCES.strip())][: 12 if given.quick else None]
     found = {
-        "in the place of the usual word": measured(translator, sentences, is_placed=True),
-        "where they are likeliest": measured(translator, sentences, is_placed=False),
+        "terms in the place of the usual word": measured(translator, sentences, is_placed=True),
+        "terms where they are likeliest, for comparison": measured(translator, sentences, is_placed=False),
     }
-    lines = [
-        f"terms {way}: {one['terms']}, {one['come']} come, {one['beside']} beside the usual word; "
-        f"{one['stay']:.0%} of the other words stay"
-        for way, one in found.items()
-    ]
-    say(found, given.json, "\n".join(lines))
+    record(given, "glossary", found, table(found), seeds=())
 
 
 if __name__ == "__main__":

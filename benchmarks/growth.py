@@ -8,18 +8,20 @@ no padding, a vocabulary of 10,000, Adam, clipping, dropout and label smoothing.
 attention, against plain float32 matrix products timed in the same rounds.
 """
 
-import argparse
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 
 import torch
 
-from benchmarks.measure import Timing, interleaved, machine, matmul_peak, peak_operations, say
+from benchmarks.measure import Timing, interleaved, matmul_peak, peak_operations
+from benchmarks.record import arguments, record
+from benchmarks.tables import growth as table
 from benchmarks.training import PLACES, VOCABULARY, turn, weft_mean
-from weft.models.sequence_to_sequence import END, Batch
-from weft.plans.cost import step_cost
+from tests.pairs import pair_batch
+from weft.data.codecs.subwords import END
 from weft.plans.plan import Plan
 from weft.plans.presets import plan
+from weft.plans.size import step_cost
 
 HEAD = 64  # the width of a head
 
@@ -70,7 +72,7 @@ def step(size: Size) -> Callable[[], None]:
     model = size.plan().build()
     rows = torch.randint(END + 1, VOCABULARY, (2, PLACES // size.length, size.length))
     rows[..., -1] = END
-    return turn(model, weft_mean(model), [Batch(*rows)])
+    return turn(model, weft_mean(model), [pair_batch(*rows)])
 
 
 def row(size: Size, time: Timing, peak: float) -> dict[str, float]:
@@ -80,39 +82,14 @@ def row(size: Size, time: Timing, peak: float) -> dict[str, float]:
         "target_tokens_per_second": round(cost.tokens / time.median),
         "gigaoperations": round(cost.operations / 1e9),
         "fraction_of_matmul_peak": round(cost.operations / time.median / peak, 3),
-        **time.plain(),
+        **time.to_dict(),
     }
 
 
-def table(rows: list[dict[str, float]]) -> str:
-    lines = [
-        "| width | layers | length | tokens a second | GFLOP a step | of the matmul peak |",
-        "|---|---|---|---|---|---|",
-    ]
-    for found in rows:
-        cells = [
-            *(_marked(found, name) for name in ("width", "layers", "length")),
-            f"{found['target_tokens_per_second']:,}",
-            f"{found['gigaoperations']:,}",
-            f"{found['fraction_of_matmul_peak']:.0%}".replace("%", " %"),
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def _marked(found: dict[str, float], name: str) -> str:
-    """A number; bold where it is what has grown."""
-    value = found[name]
-    return f"{value}" if value == getattr(Size(), name) else f"**{value}**"
-
-
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--quick", action="store_true", help="seven sizes, two rounds")
-    options.add_argument("--json", action="store_true")
-    given = options.parse_args()
-    rows = measure(given.quick)
-    say({"sizes": rows, "machine": machine()}, given.json, table(rows))
+    given = arguments(__doc__, quick="seven sizes, two rounds").parse_args()
+    found = {"sizes": measure(given.quick)}
+    record(given, "growth", found, table(found))
 
 
 if __name__ == "__main__":

@@ -1,34 +1,38 @@
-"""Does a source that is squeezed into one vector suffer most where it is long?
+"""Does a model that squeezes the source into one vector lose most on long sentences?
 
     python -m benchmarks.lengths runs/families --data ../shared/data
     python -m benchmarks.lengths runs/families-tatoeba --data ../shared/data --pairs tatoeba
 
-For the runs of `benchmarks.families` in a folder, seed 1 of each: BLEU by the words of the source, and what part of it
-is left to `seq2seq-rnn-tiny`, which has only the one vector; last, that part in the longest fifth of the sentences over
-that in the others: less than 1, and the long ones suffer more. Intervals hold 95 % of 1,000 resamplings of the
-sentences (Koehn 2004, aclanthology.org/W04-3250), the same ones for all systems of a ratio. `lengths.png` is drawn
-beside the runs.
+For the runs of `benchmarks.families` in a folder, seed 1 of each: BLEU by the number of words in the source, and the
+part of it that `seq2seq-rnn-tiny` reaches, which has only the one vector; last, that part in the longest fifth of the
+sentences divided by that in the others: below 1, long sentences suffer more. Intervals hold 95 % of 1,000 resamplings
+of the sentences (Koehn 2004, aclanthology.org/W04-3250), the same ones for both systems of a ratio. `lengths.png` is
+drawn in the folder of the runs.
 """
 
-import argparse
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 from sacrebleu.metrics.bleu import BLEU
 
 from benchmarks.families import PLANS, data_files, tokenisation
-from weft.text.reading import read_pairs
+from benchmarks.record import arguments, record
+from benchmarks.tables import FALL
+from benchmarks.tables import lengths as score_table
+from benchmarks.tables import parts as part_table
+from weft.data.reading import read_pairs
 
 LENGTHS = (1, 6, 11, 16, 21, 10**9)  # words of the source
-LONG = 0.2  # so many are the longest
-FEWEST = 20  # sentences that a score is given of
+LONG = 0.2  # the fraction of sentences that counts as long
+FEWEST = 20  # sentences that a group needs for a score
 RESAMPLED = 1000
-BOTTLENECK = "seq2seq-rnn-tiny"
-Interval = tuple[float, float, float]  # what was found, and the two ends of it
+BASELINE = "seq2seq-rnn-tiny"
+Interval = tuple[float, float, float]  # the value and both ends of its interval
 
 
 def counts(translations: Sequence[str], references: Sequence[str], tokenize: str) -> np.ndarray:
@@ -79,16 +83,6 @@ def groups(words: np.ndarray) -> dict[str, np.ndarray]:
     return found
 
 
-def table(found: dict[str, dict[str, Interval]], sizes: dict[str, int], digits: int) -> str:
-    """A row for each plan, as Markdown."""
-    head = ["", *(f"{name} ({n:,})" for name, n in sizes.items())]
-    rows = [head, ["---"] * len(head)]
-    for plan, scores in found.items():
-        cells = (f"{s:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})" for s, low, high in scores.values())
-        rows.append([f"`{plan}`", *cells])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
 def draw(found: dict[str, dict[str, Interval]], sizes: dict[str, int], file: Path) -> None:
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.subplots()
@@ -106,38 +100,45 @@ def draw(found: dict[str, dict[str, Interval]], sizes: dict[str, int], file: Pat
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = arguments(__doc__)
     options.add_argument("runs", type=Path)
     options.add_argument("--data", type=Path, required=True)
     options.add_argument("--pairs", choices=("multi30k", "tatoeba"), default="multi30k")
     given = options.parse_args()
     sources, references = zip(*read_pairs(data_files(given.data, "test", given.pairs), languages="en-de"))
-    words = np.array([len(source.split()) for source in sources])
-    members = groups(words)
-    sizes = {name: len(some) for name, some in members.items()}
     files = {f"{plan}-tiny": given.runs / f"{plan}-tiny-1" / "test.txt" for plan in PLANS}
     systems = {
         plan: counts(file.read_text("utf-8").split("\n"), references, tokenisation(given.pairs))
         for plan, file in files.items()
         if file.exists()
     }
-    scores = {
-        plan: {name: resampled(partial(bleu, system), some) for name, some in members.items()}
-        for plan, system in systems.items()
-    }
-    print(table(scores, sizes, 1))
-    draw(scores, sizes, given.runs / "lengths.png")
-    if (one := systems.pop(BOTTLENECK, None)) is not None:
-        long = longest(words)
-        left = {
+    found = measure(systems, np.array([len(source.split()) for source in sources]))
+    draw(found["bleu"], found["groups"], given.runs / "lengths.png")
+    tables = [score_table(found), *([part_table(found)] if found["parts"] else [])]
+    record(given, f"lengths-{given.pairs}", found, "\n\n".join(tables))
+
+
+def measure(systems: dict[str, np.ndarray], words: np.ndarray) -> dict[str, Any]:
+    """BLEU by length, and the part of it that the baseline reaches, where the baseline is among the systems."""
+    members, long = groups(words), longest(words)
+    one = systems.get(BASELINE)
+    others = {} if one is None else {plan: other for plan, other in systems.items() if plan != BASELINE}
+    return {
+        "baseline": BASELINE,
+        "groups": {name: len(some) for name, some in members.items()},
+        "longest": int(long.sum()),
+        "bleu": {
+            plan: {name: resampled(partial(bleu, system), some) for name, some in members.items()}
+            for plan, system in systems.items()
+        },
+        "parts": {
             plan: {
                 **{name: resampled(partial(part, one, other), some) for name, some in members.items()},
-                "fall": resampled(partial(fall, one, other, long), np.arange(len(words))),
+                FALL: resampled(partial(fall, one, other, long), np.arange(len(words))),
             }
-            for plan, other in systems.items()
-        }
-        sizes["longest fifth over the others"] = int(long.sum())
-        print(f"\n{BOTTLENECK}: its part of the BLEU of\n\n{table(left, sizes, 2)}")
+            for plan, other in others.items()
+        },
+    }
 
 
 if __name__ == "__main__":

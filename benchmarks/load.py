@@ -1,14 +1,13 @@
-"""How the service stands many clients at once, and one that asks for much.
+"""How does the service cope with many clients at once, and with one long request?
 
     python -m benchmarks.load                      200 clients for 60 seconds
     python -m benchmarks.load --quick --json
 
 `weft serve` runs in a process of its own, and clients on the same machine keep their connections. Three measurements:
 one client with short sentences alone (idle); the same while another asks for 10,000 characters again and again; and all
-clients at once, each with the next sentence as soon as the last is answered. Whoever is not answered with 200 is lost.
+clients at once, each with the next sentence as soon as the last is answered. A request without status 200 is lost.
 """
 
-import argparse
 import asyncio
 import json
 import re
@@ -21,7 +20,9 @@ from contextlib import contextmanager
 from itertools import cycle
 from typing import Any
 
-from weft.text.examples import EXAMPLES
+from benchmarks.record import arguments, record
+from benchmarks.tables import load as table
+from weft.samples.sentences import EXAMPLES
 
 SHORT = EXAMPLES["en"]
 LONG = (" ".join(SHORT) + "\n") * 30
@@ -60,7 +61,7 @@ class Client:
 
 
 async def press(address: str, clients: int, seconds: float, key: str = "") -> dict[str, Any]:
-    """So many clients for so long: how many were answered, how many lost, how long it took them."""
+    """Runs clients for some seconds: how many requests were answered, how many lost, and how long they took."""
     end = time.perf_counter() + seconds
     taken: list[float] = []
     lost = 0
@@ -113,7 +114,7 @@ def serving(model: str) -> Iterator[str]:
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
-            yield process.stdout.readline().split()[4]
+            yield process.stdout.readline().split()[3]  # Serving en-de at http:…
         finally:
             process.terminate()
 
@@ -122,34 +123,29 @@ async def measure(address: str, clients: int, seconds: float) -> dict[str, Any]:
     await press(address, 2, seconds / 10)  # to warm it up
     idle = await press(address, 1, seconds / 4)
     beside = await beside_a_long_one(address, seconds / 2)
-    load = await press(address, clients, seconds)
+    crowd = await press(address, clients, seconds)
     async with Client(address) as client:
         counts = dict(re.findall(r"^(\w+) ([\d.]+)$", (await client.ask("GET", "/metrics"))[1].decode(), re.MULTILINE))
     return {
+        "seconds": seconds,
         "idle": idle,
-        "beside 10,000 characters": {**beside, "p95 to idle": round(beside["p95"] / idle["p95"], 2)},
-        "load": load,
-        "texts a batch": round(float(counts["weft_batch_texts_sum"]) / float(counts["weft_batch_texts_count"]), 1),
-        "tokens a second": float(counts["weft_tokens_per_second"]),
+        "beside": beside,
+        "load": crowd,
+        "texts_per_batch": round(float(counts["weft_batch_texts_sum"]) / float(counts["weft_batch_texts_count"]), 1),
+        "tokens_per_second": float(counts["weft_tokens_per_second"]),
     }
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = arguments(__doc__, quick="20 clients for 8 seconds")
     options.add_argument("--model", default="en-de")
     options.add_argument("--clients", type=int, default=200)
     options.add_argument("--seconds", type=float, default=60.0)
-    options.add_argument("--quick", action="store_true", help="20 clients for 8 seconds")
-    options.add_argument("--json", action="store_true")
     given = options.parse_args()
     clients, seconds = (20, 8.0) if given.quick else (given.clients, given.seconds)
     with serving(given.model) as address:
         found = asyncio.run(measure(address, clients, seconds))
-    if given.json:
-        print(json.dumps(found))
-    else:
-        for name, values in found.items():
-            print(f"{name:26} {values}")
+    record(given, "load", found, table(found), seeds=())
     sys.exit(found["load"]["lost"] > 0)
 
 

@@ -1,15 +1,11 @@
-"""Timings as ratios: systems take turns within each round, so that a slow minute of the machine is slow for all."""
+"""Interleaved timings: systems take turns within each round, so that a slow minute of the machine is slow for all."""
 
-import json
-import os
-import platform
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import torch
 
@@ -22,7 +18,7 @@ class Timing:
     low: float  # the fastest turn
     high: float  # the slowest
 
-    def plain(self) -> dict[str, float]:
+    def to_dict(self) -> dict[str, float]:
         return {name: round(value, 5) for name, value in asdict(self).items()}
 
 
@@ -69,21 +65,3 @@ def peak_memory(module: str, *arguments: str) -> int:
     )
     said = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
     return int(said.split()[-1])
-
-
-def machine() -> dict[str, Any]:
-    """What a reader needs to know to compare."""
-    model = "unknown"
-    if os.path.exists("/proc/cpuinfo"):
-        with open("/proc/cpuinfo") as facts:
-            model = next((line.split(":")[1].strip() for line in facts if line.startswith("model name")), model)
-    return {
-        "processor": model,
-        "threads": torch.get_num_threads(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-    }
-
-
-def say(result: Mapping[str, Any], as_json: bool, table: str) -> None:
-    print(json.dumps(result) if as_json else table)

@@ -10,7 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.models.sequence_to_sequence import END, PAD, START, Batch, SequenceToSequence
+from weft.data.codecs.subwords import END, PAD, START
+from weft.models.base import Batch
+from weft.models.encoder_decoder import EncoderDecoder
 from weft.parts.attention import Attention
 from weft.parts.positions import sinusoids
 from weft.plans.plan import Plan
@@ -22,7 +24,7 @@ def shifted(target: Tensor) -> Tensor:
     return F.pad(target[:, :-1], (1, 0), value=START)
 
 
-def transformers_model(model: SequenceToSequence, plan: Plan) -> nn.Module:
+def transformers_model(model: EncoderDecoder, plan: Plan) -> nn.Module:
     """Marian; where norms stand before, Pegasus, which is Marian with norms before."""
     from transformers import MarianConfig, MarianMTModel, PegasusConfig, PegasusForConditionalGeneration
 
@@ -96,7 +98,7 @@ def transformers_logits(peer: nn.Module, batch: Batch) -> Tensor:
 class TorchTransformer(nn.Module):
     """torch.nn.Transformer between a tied embedding and the words."""
 
-    def __init__(self, model: SequenceToSequence, plan: Plan):
+    def __init__(self, model: EncoderDecoder, plan: Plan):
         super().__init__()
         body: Attention = model.decoder.layers[0].mix.body
         self.words = nn.Embedding(*model.head.words.weight.shape)

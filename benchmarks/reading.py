@@ -1,4 +1,4 @@
-"""How fast are pairs read, their subwords learned and all of them written as tokens, and in how much memory?
+"""How fast are sentence pairs read, subwords learned and tokens written, and in how much memory?
 
     python -m benchmarks.reading                        500,000 pairs, and four times as many
     python -m benchmarks.reading --quick --json         50,000 and 200,000
@@ -18,7 +18,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from benchmarks.measure import machine, say
+from benchmarks.record import arguments, record
+from benchmarks.tables import reading as table
 
 WORDS = 20_000
 
@@ -39,13 +40,13 @@ def write_pairs(file: Path, count: int, seed: int = 1) -> None:
 
 def prepare(folder: Path) -> dict[str, float]:
     """What `weft train` does with `pairs.tsv` before its first step."""
+    from weft.data.reading import read_pairs
     from weft.plans.presets import plan
-    from weft.text.reading import read_pairs
     from weft.training.run import begin
 
     pairs, valid = (read_pairs([folder / name], languages="en-de") for name in ("pairs.tsv", "valid.tsv"))
     began, worked = time.perf_counter(), time.process_time()
-    begin(plan("transformer-small"), pairs, valid, folder / "run", ("en", "de"))
+    begin(plan("transformer-small"), pairs, valid, folder / "run", languages=("en", "de"))
     return {
         "seconds": round(time.perf_counter() - began, 2),
         "processor_seconds": round(time.process_time() - worked, 2),
@@ -63,32 +64,15 @@ def measure(count: int) -> dict[str, float]:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--quick", action="store_true", help="a tenth of the pairs")
-    options.add_argument("--json", action="store_true")
+    options = arguments(__doc__, quick="a tenth of the pairs")
     options.add_argument("--prepare", type=Path, help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.prepare:
         print(json.dumps(prepare(given.prepare)))
         return
     count = 50_000 if given.quick else 500_000
-    rows = [measure(n) for n in (count, 4 * count)]
-    growth = round(rows[1]["peak_memory_mb"] / rows[0]["peak_memory_mb"], 3)
-    result = {"pairs_per_minute": rows[1]["pairs_per_minute"], "memory_growth": growth, "runs": rows}
-    say({**result, "machine": machine()}, given.json, table(rows))
-
-
-def table(rows: list[dict[str, float]]) -> str:
-    lines = [
-        "| pairs | pairs a minute | seconds | of the processors' time | peak memory, MB |",
-        "|---|---|---|---|---|",
-    ]
-    for row in rows:
-        lines.append(
-            f"| {row['pairs']:,} | {row['pairs_per_minute']:,} | {row['seconds']:.1f} | {row['processor_seconds']:.1f} "
-            f"| {row['peak_memory_mb']:,} |"
-        )
-    return "\n".join(lines)
+    found = {"runs": [measure(n) for n in (count, 4 * count)]}
+    record(given, "reading", found, table(found), seeds=(1, 2))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,13 @@
-"""What does the house cost? A training step of a recurrent plan, beside the loop that one would write by hand.
+"""How fast is a training step of a recurrent plan, compared with a loop written by hand?
 
     python -m benchmarks.recurrence
     python -m benchmarks.recurrence --quick --json
 
-The loops have the plan's own weights, so before anything is timed their loss without dropout has to be weft's. They
-are what is found in textbooks: `torch.nn.LSTM`, `GRU` and `GRUCell`, `Dropout` and `cross_entropy`. Each is timed with
-weft's loss too: what is left between those two is the recurrence alone. Batches are those of `benchmarks.training`.
+The loops have the plan's own weights, and before anything is timed their loss without dropout must equal weft's. They
+are textbook code: `torch.nn.LSTM`, `GRU` and `GRUCell`, `Dropout` and `cross_entropy`. Each is timed with weft's loss
+too, which leaves the recurrence as the only difference. Batches are those of `benchmarks.training`.
 """
 
-import argparse
 import math
 from collections.abc import Callable
 from copy import deepcopy
@@ -18,10 +17,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from benchmarks.measure import interleaved, machine, say
+from benchmarks.measure import interleaved
 from benchmarks.peers import shifted
+from benchmarks.record import arguments, record
+from benchmarks.tables import recurrence as table
 from benchmarks.training import VOCABULARY, Mean, batches_like_multi30k, check, mean_of, turn, weft_mean
-from weft.models.sequence_to_sequence import PAD, Batch, SequenceToSequence
+from weft.data.codecs.subwords import PAD
+from weft.models.base import Batch
+from weft.models.encoder_decoder import EncoderDecoder
 from weft.plans.presets import plan
 
 BATCHES = 4  # in a turn
@@ -30,7 +33,7 @@ BATCHES = 4  # in a turn
 class Loop(nn.Module):
     """What both loops have: (batch) → hidden (B, T, D), and words at both ends."""
 
-    def __init__(self, model: SequenceToSequence, dropout: float):
+    def __init__(self, model: EncoderDecoder, dropout: float):
         super().__init__()
         self.head = deepcopy(model.head)
         self.dropout = nn.Dropout(dropout)
@@ -51,7 +54,7 @@ class Loop(nn.Module):
 class PlainLSTM(Loop):
     """`seq2seq-rnn`: LSTMs that begin where others ended."""
 
-    def __init__(self, model: SequenceToSequence, dropout: float):
+    def __init__(self, model: EncoderDecoder, dropout: float):
         super().__init__(model, dropout)
         self.encoder, self.decoder = (
             nn.ModuleList(deepcopy(layer.mix.body.cell.rnn) for layer in stack.layers)
@@ -78,7 +81,7 @@ class PlainLSTM(Loop):
 class HandWritten(Loop):
     """`bahdanau`: a cell in a loop, and attention before each of its steps."""
 
-    def __init__(self, model: SequenceToSequence, dropout: float):
+    def __init__(self, model: EncoderDecoder, dropout: float):
         super().__init__(model, dropout)
         D = model.head.words.embedding_dim
         both = model.encoder.layers[0].mix.body
@@ -111,7 +114,7 @@ class HandWritten(Loop):
         return self.dropout(both.unflatten(-1, (-1, 2)).amax(-1))  # type: ignore[no-any-return]
 
 
-LOOPS: dict[str, Callable[[SequenceToSequence, float], Loop]] = {
+LOOPS: dict[str, Callable[[EncoderDecoder, float], Loop]] = {
     "seq2seq-rnn-tiny": PlainLSTM,
     "bahdanau-tiny": HandWritten,
 }
@@ -136,32 +139,17 @@ def measure(name: str, rounds: int) -> dict[str, object]:
         "time_against": {key: round(times["weft"].median / time.median, 3) for key, time in times.items()},
         "loss_apart": max(apart.values()),
         "systems": {
-            key: {**time.plain(), "target_tokens_per_second": round(tokens / time.median)}
+            key: {**time.to_dict(), "target_tokens_per_second": round(tokens / time.median)}
             for key, time in times.items()
         },
-        "rounds": rounds,
-        "machine": machine(),
     }
 
 
-def table(result: dict[str, object]) -> str:
-    rows = [f"{result['plan']}"]
-    for name, row in result["systems"].items():  # type: ignore[attr-defined]
-        rows.append(
-            f"  {name:26} {row['target_tokens_per_second']:>8,} target tokens/s   {row['median']:.3f} s a turn"
-            f"   ({row['low']:.3f} to {row['high']:.3f})   weft takes {result['time_against'][name]} of it"  # type: ignore[index]
-        )
-    return "\n".join(rows)
-
-
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--quick", action="store_true", help="three rounds")
-    options.add_argument("--json", action="store_true")
-    given = options.parse_args()
-    for name in LOOPS:
-        result = measure(name, 3 if given.quick else 7)
-        say(result, given.json, table(result))
+    given = arguments(__doc__, quick="three rounds").parse_args()
+    rounds = 3 if given.quick else 7
+    found = {"rounds": rounds, "plans": [measure(name, rounds) for name in LOOPS]}
+    record(given, "recurrence", found, table(found))
 
 
 if __name__ == "__main__":

@@ -1,28 +1,32 @@
-"""Make the shipped English to German model again, as `weft/shipped/en-de` was made.
+"""Trains the shipped English to German model, as `weft/shipped/en-de` was made.
 
     python -m benchmarks.shipped_model --data ../shared/data --out runs/en-de
 
-Trains `transformer-small` on Tatoeba, stores the weights as float16 beside the plan and the subwords in OUT/shipped,
-and scores that stored file on the test set.
+Trains `transformer-small` on Tatoeba, stores plan, subwords and float16 weights in OUT/shipped, and scores that model
+on the dev and test sets.
 """
 
-import argparse
-import json
 import shutil
 from pathlib import Path
+from typing import Any
 
-from weft.decoding import Beam
-from weft.evaluation.report import report
-from weft.folder import Folder, read_weights
+import weft
+from benchmarks.record import arguments, record
+from benchmarks.tables import shipped as table
+from weft.data.reading import read_pairs
+from weft.decoding import Beam, Greedy
+from weft.decoding.hypothesis import Search
+from weft.folder import Folder
 from weft.plans.presets import plan
-from weft.text.reading import read_pairs
+from weft.tasks.translator import Translator
 from weft.training.observers import Bar
-from weft.training.run import begin, trainer
-from weft.translator import Translator, note_aligner
+from weft.weights import read_weights
+
+PLAN = "transformer-small"
 
 
 def ship(run: Folder, to: Path) -> Folder:
-    """What a finished run leaves to the world: plan, subwords, languages, and weights of half the size."""
+    """Copies the plan, the subwords and the languages of a finished run, and its weights in float16."""
     to.mkdir(parents=True, exist_ok=True)
     for name in ("plan.yaml", "tokeniser.json", "about.json"):
         shutil.copy(run.path / name, to / name)
@@ -31,8 +35,24 @@ def ship(run: Folder, to: Path) -> Folder:
     return shipped
 
 
+def scored(
+    translator: Translator, name: str, pairs: list[tuple[str, str]], search: Search, words: str
+) -> dict[str, Any]:
+    found = translator.evaluate(pairs, search)
+    return {
+        "set": name,
+        "sentences": found.examples,
+        "search": words,
+        "bleu": round(found["bleu"], 2),
+        "chrf": round(found["chrf"], 2),
+        "perplexity": round(found["perplexity"], 3),
+        "sentences_per_second": round(found.examples / found.seconds),
+        "signatures": [found.score("bleu").signature, found.score("chrf").signature],
+    }
+
+
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = arguments(__doc__)
     options.add_argument("--data", type=Path, required=True)
     options.add_argument("--out", type=Path, required=True)
     given = options.parse_args()
@@ -41,14 +61,26 @@ def main() -> None:
         for split in ("train", "dev", "test")
     )
     if not (given.out / "model.safetensors").exists():
-        recipe = plan("transformer-small")
-        folder = begin(recipe, train, valid, given.out, ("en", "de"))
-        job = trainer(folder, [Bar(recipe.training.steps)])
-        job.train()
-        note_aligner(folder)
+        recipe = plan(PLAN)
+        weft.train(
+            recipe,
+            train,
+            valid,
+            given.out,
+            facts={"languages": ["en", "de"]},
+            observers=lambda task, plan: [Bar(plan.training.steps, task.metrics)],
+        )
     translator = Translator([ship(Folder.find(given.out), given.out / "shipped")])
-    for name, pairs in (("dev", valid), ("test", test)):
-        print(name, json.dumps(report(translator, list(pairs), Beam()).plain()), flush=True)
+    rows = [
+        scored(translator, name, list(pairs), search, words)
+        for name, pairs, search, words in (
+            ("dev", valid, Beam(), "beam 5, α = 1"),
+            ("test", test, Beam(), "beam 5, α = 1"),
+            ("test", test, Greedy(), "greedy"),
+        )
+    ]
+    found = {"plan": PLAN, "rows": rows}
+    record(given, "shipped-model", found, table(found))
 
 
 if __name__ == "__main__":

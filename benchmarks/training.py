@@ -1,29 +1,34 @@
-"""How fast is a training step, beside others who do the same work?
+"""How fast is a training step, compared with other libraries that do the same work?
 
     python -m benchmarks.training                       tiny and base size, five rounds, peak memory
     python -m benchmarks.training --size tiny --quick --json
 
 Every system trains the same plan from the same weights on the same batches, with Adam, clipping, dropout and label
-smoothing; before it is timed, its loss without dropout has to be weft's. Batches have 4,096 places on their longer
-side, with the lengths of sentences drawn to be like Multi30k's, and a vocabulary of 10,000. Useful work is that of real
-tokens, padding not counted, against plain float32 matrix products timed in the same rounds.
+smoothing; before it is timed, its loss without dropout must equal weft's. Batches have 4,096 positions on their longer
+side, with sentence lengths drawn to resemble Multi30k's, and a vocabulary of 10,000. Useful work counts real tokens
+only, without padding, against plain float32 matrix products timed in the same rounds.
 """
 
-import argparse
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from benchmarks.measure import interleaved, machine, matmul_peak, peak_memory, peak_operations, say
+from benchmarks.measure import interleaved, matmul_peak, peak_memory, peak_operations
 from benchmarks.peers import TorchTransformer, transformers_logits, transformers_model
-from weft.models.sequence_to_sequence import END, PAD, Batch, SequenceToSequence
+from benchmarks.record import arguments, record
+from benchmarks.tables import training as table
+from weft.data.codecs.subwords import END, PAD, START
+from weft.data.pairs import batch_of
+from weft.models.base import Batch
+from weft.models.encoder_decoder import EncoderDecoder
+from weft.parts.batching import group_by_length
 from weft.plans.plan import Plan
 from weft.plans.presets import plan
-from weft.text.batches import collate, compose
 
 VOCABULARY, PLACES = 10_000, 4096
 SIZES = {"tiny": "transformer-tiny", "base": "transformer-base"}
@@ -38,8 +43,8 @@ def batches_like_multi30k(count: int, seed: int = 1) -> list[Batch]:
     source = np.clip(random.lognormal(2.58, 0.30, 20_000), 4, 45).astype(int)
     target = np.clip(source + random.normal(0, 2.2, len(source)), 4, 45).astype(int)
     pairs = [tuple([*random.integers(3, VOCABULARY, n - 1), END] for n in lengths) for lengths in zip(source, target)]
-    groups = compose(pairs, PLACES)
-    return [collate([pairs[i] for i in groups[g]]) for g in random.permutation(len(groups))[:count]]
+    groups = group_by_length(pairs, PLACES)
+    return [batch_of([pairs[i] for i in groups[g]], START) for g in random.permutation(len(groups))[:count]]
 
 
 def mean_of(logits: Callable[[Batch], Tensor]) -> Mean:
@@ -53,7 +58,7 @@ def mean_of(logits: Callable[[Batch], Tensor]) -> Mean:
     return loss
 
 
-def weft_mean(model: SequenceToSequence) -> Mean:
+def weft_mean(model: EncoderDecoder) -> Mean:
     def loss(batch: Batch) -> Tensor:
         found = model(batch)
         return found.objective / found.count  # type: ignore[no-any-return]
@@ -78,7 +83,7 @@ def check(all_systems: dict[str, tuple[nn.Module, Mean]], batch: Batch) -> dict[
         losses = {name: float(mean(batch)) for name, (model, mean) in all_systems.items() if model.eval()}
     apart = {name: abs(loss - losses["weft"]) for name, loss in losses.items()}
     if max(apart.values()) > 1e-4:
-        sys.exit(f"these are not the same models: {losses}")
+        sys.exit(f"the systems do not compute the same loss: {losses}")
     return apart
 
 
@@ -97,7 +102,7 @@ def turn(model: nn.Module, mean: Mean, batches: list[Batch]) -> Callable[[], Non
     return steps
 
 
-def operations(model: SequenceToSequence, batches: list[Batch]) -> int:
+def operations(model: EncoderDecoder, batches: list[Batch]) -> int:
     """Additions and multiplications of matrix products on real tokens, forward and back; attention's own left out."""
     weights = {
         name: sum(m.weight.numel() for m in part.modules() if isinstance(m, nn.Linear))
@@ -111,7 +116,7 @@ def operations(model: SequenceToSequence, batches: list[Batch]) -> int:
     return FORWARD_AND_BACK * 2 * (sources * of_source + targets * of_target)
 
 
-def measure(size: str, rounds: int) -> dict[str, object]:
+def measure(size: str, rounds: int) -> dict[str, Any]:
     recipe = plan(SIZES[size])
     batches = batches_like_multi30k(BATCHES[size])
     found = systems(recipe)
@@ -123,50 +128,35 @@ def measure(size: str, rounds: int) -> dict[str, object]:
     tokens = sum(int((batch.target != PAD).sum()) for batch in batches)
     return {
         "size": size,
+        "plan": SIZES[size],
+        "batches": len(batches),
+        "rounds": rounds,
         "ratio_to_fastest_peer": round(times[fastest].median / times["weft"].median, 3),
         "fastest_peer": fastest,
         "fraction_of_matmul_peak": round(operations(found["weft"][0], batches) / times["weft"].median / peak, 3),
         "matmul_peak_gflops": round(peak / 1e9),
         "systems": {
-            name: {**time.plain(), "target_tokens_per_second": round(tokens / time.median), "loss_apart": apart[name]}
+            name: {**time.to_dict(), "target_tokens_per_second": round(tokens / time.median), "loss_apart": apart[name]}
             for name, time in times.items()
         },
-        "rounds": rounds,
-        "machine": machine(),
     }
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = arguments(__doc__, quick="three rounds, no peak memory")
     options.add_argument("--size", choices=SIZES, action="append")
-    options.add_argument("--quick", action="store_true", help="three rounds, no peak memory")
-    options.add_argument("--json", action="store_true")
-    options.add_argument("--only", help="one system, some steps: for peak memory")
+    options.add_argument("--only", help="one system, a few steps: for peak memory")
     given = options.parse_args()
     for size in given.size or SIZES:
         if given.only:
             model, mean = systems(plan(SIZES[size]))[given.only]
             turn(model, mean, batches_like_multi30k(3))()
             continue
-        result = measure(size, 3 if given.quick else 7)
+        found = measure(size, 3 if given.quick else 7)
         if not given.quick:
-            for name, row in result["systems"].items():  # type: ignore[attr-defined]
+            for name, row in found["systems"].items():
                 row["peak_memory_mb"] = peak_memory("benchmarks.training", "--size", size, "--only", name)
-        say(result, given.json, table(result))
-
-
-def table(result: dict[str, object]) -> str:
-    rows = [
-        f"transformer-{result['size']}: {result['ratio_to_fastest_peer']} times {result['fastest_peer']}, "
-        f"{result['fraction_of_matmul_peak']:.0%} of {result['matmul_peak_gflops']} GFLOP/s"
-    ]
-    for name, row in result["systems"].items():  # type: ignore[attr-defined]
-        rows.append(
-            f"  {name:24} {row['target_tokens_per_second']:>8,} target tokens/s   {row['median']:.3f} s a turn"
-            f"   ({row['low']:.3f} to {row['high']:.3f})"
-            + (f"   {row['peak_memory_mb']:,} MB at most" if "peak_memory_mb" in row else "")
-        )
-    return "\n".join(rows)
+        record(given, f"training-{size}", found, table(found))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
-"""Benchmarks take long and are not run here; but each of them begins, with the parts of weft that it names."""
+"""Benchmarks take long and are not run here; but each can be imported, and the docs agree with their result files."""
 
+import json
+from datetime import date
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -7,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import families, lengths
+from benchmarks import families, lengths, record, tables
 from weft.evaluation import scores
+from weft.machine import facts
 
 BENCHMARKS = sorted(file.stem for file in (Path(__file__).parents[1] / "benchmarks").glob("[a-z]*.py"))
 
@@ -28,7 +31,7 @@ def test_bleu_from_counts_is_sacrebleus() -> None:
     found = ["the cat sat on the mat", "a dog ran over there now", "no"]
     wanted = ["the cat sat on a mat", "a dog ran over there", "yes"]
     assert lengths.bleu(lengths.counts(found, wanted, "none"), np.arange(3)) == pytest.approx(
-        scores.bleu(found, wanted, tokenize="none").score
+        scores.bleu(found, wanted, tokenize="none").value
     )
 
 
@@ -62,10 +65,68 @@ def test_sentences_by_their_words() -> None:
     assert found == {"1 to 5": list(range(20)), "21 and more": list(range(39, 64))}
 
 
-def test_the_table_has_a_row_for_each_plan_with_its_seeds() -> None:
-    row = {"plan": "a", "parameters": 2_620_000, "steps": 4877, "minutes": 19.6, "greedy": 30.0, "bleu": 31.0}
-    found = families.table([row, {**row, "minutes": 24.2, "bleu": 33.0}, {**row, "plan": "b", "bleu": 35.0}])
-    assert found.splitlines()[2:] == [
-        "| `b` | 2.62M | 4,877 | 1 | 20 | 30.0 | **35.0** |",
-        "| `a` | 2.62M | 4,877 | 2 | 20 to 24 | 30.0 ± 0.0 | **32.0 ± 1.4** |",
+def test_families_summary_has_the_mean_and_deviation_of_each_plan() -> None:
+    row = {"plan": "a", "seed": 1, "parameters": 2_620_000, "steps": 4877, "greedy": 30.0, "bleu": 31.0}
+    found = families.summary([row, {**row, "seed": 2, "bleu": 33.0}, {**row, "plan": "b", "bleu": 35.0}])
+    assert found["plans"][0]["seeds"] == [1, 2]
+    assert tables.families(found).splitlines()[2:] == [
+        "| `b` | 2.62M | 4,877 | 1 | 30.0 | **35.0** |",
+        "| `a` | 2.62M | 4,877 | 2 | 30.0 ± 0.0 | **32.0 ± 1.4** |",
     ]
+
+
+def test_lengths_compares_every_system_with_the_baseline() -> None:
+    wanted, words = [f"one two three four five {n}" for n in range(25)], np.array([6] * 25)
+    right, worse = (lengths.counts(texts, wanted, "none") for texts in (wanted, [w[4:] for w in wanted]))
+    found = lengths.measure({lengths.BASELINE: worse, "a": right}, words)
+    assert found["groups"] == {"6 to 10": 25}
+    assert found["longest"] == 5
+    assert list(found["parts"]) == ["a"]
+    assert len(tables.parts(found).splitlines()) == 3
+    assert lengths.measure({"a": right}, words)["parts"] == {}
+
+
+@pytest.mark.parametrize("page", sorted(tables.DOCS.rglob("*.md")), ids=lambda page: page.stem)
+def test_tables_in_the_docs_are_those_of_the_result_files(page: Path) -> None:
+    """`make tables` writes them."""
+    text = page.read_text(encoding="utf-8")
+    assert tables.filled(text) == text
+    assert text.count("<!-- table: ") == text.count("<!-- end -->") == len(tables.MARKED.findall(text))
+
+
+def test_every_table_is_in_the_docs_once() -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in tables.DOCS.rglob("*.md"))
+    assert sorted(tables.MARKED.findall(pages)) == sorted(tables.TABLES)
+
+
+def test_a_changed_number_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (tables.DOCS / "scale.md").read_text(encoding="utf-8")
+    numbers = record.read("growth")
+    numbers["sizes"][0]["gigaoperations"] += 1
+    monkeypatch.setattr(tables, "read", lambda name: numbers)
+    assert tables.filled(page) != page
+
+
+@pytest.mark.parametrize("file", sorted(record.RESULTS.glob("*.json")), ids=lambda file: file.stem)
+def test_result_files_name_command_date_machine_and_seeds(file: Path) -> None:
+    found = json.loads(file.read_text(encoding="utf-8"))
+    assert {"command", "date", "machine", "versions", "seeds", "numbers"} <= set(found)
+    assert date.fromisoformat(found["date"])
+    assert found["machine"]["processor"]
+    assert found["machine"]["torch"]
+
+
+def test_a_run_is_written_with_its_facts_and_a_quick_one_only_on_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(record, "RESULTS", tmp_path / "full")
+    parser = record.arguments("a benchmark", quick="less")
+    for words in ([], ["--quick"], ["--quick", "--results", str(tmp_path / "quick")]):
+        record.record(parser.parse_args(words), "it", {"seconds": 1.5}, "| a table |", seeds=(1, 2))
+    assert capsys.readouterr().out == "| a table |\n" * 3
+    for folder in ("full", "quick"):
+        found = json.loads((tmp_path / folder / "it.json").read_text(encoding="utf-8"))
+        assert (found["numbers"], found["seeds"]) == ({"seconds": 1.5}, [1, 2])
+        assert found["machine"] == facts()
+        assert "transcribed" not in found
+    assert len(list(tmp_path.rglob("*.json"))) == 2

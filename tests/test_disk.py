@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.disk import check_writable, draft_of, owned, room_in_words, write_text
+from weft.disk import check_writable, draft_of, friendly_disk_errors, owned, write_text
 from weft.errors import NoRoom, WeftError
 
 OWNER = """
@@ -55,7 +55,7 @@ def test_a_full_disk_is_a_sentence(tmp_path: Path, reason: int) -> None:
 
 
 def test_what_else_may_go_wrong_stays_as_it_is(tmp_path: Path) -> None:
-    with pytest.raises(PermissionError), room_in_words(tmp_path):
+    with pytest.raises(PermissionError), friendly_disk_errors(tmp_path):
         raise PermissionError(errno.EACCES, "Permission denied")
 
 
@@ -78,7 +78,7 @@ def test_an_owner_that_is_killed_owns_nothing(tmp_path: Path) -> None:
         pass
 
 
-def test_a_place_that_cannot_be_written_is_told_and_one_that_can_is_left_as_it_was(tmp_path: Path) -> None:
+def test_unwritable_path_is_reported_and_writable_one_left_unchanged(tmp_path: Path) -> None:
     held, link = tmp_path / "held.txt", tmp_path / "link.txt"
     held.write_text("mine")
     link.symlink_to("nowhere.txt")
@@ -86,6 +86,9 @@ def test_a_place_that_cannot_be_written_is_told_and_one_that_can_is_left_as_it_w
         check_writable(file)
     assert held.read_text() == "mine"
     assert sorted(tmp_path.iterdir()) == [held, link]
-    for file, said in ((tmp_path, "Is a directory"), (tmp_path / "no" / "a.txt", f"no folder {tmp_path}/no")):
+    for file, said in (
+        (tmp_path, "Is a directory"),
+        (tmp_path / "no" / "a.txt", f"the folder {tmp_path}/no does not exist"),
+    ):
         with pytest.raises(WeftError, match=said):
             check_writable(file)

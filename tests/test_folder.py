@@ -1,6 +1,7 @@
 """A model on disk: found, described, loaded; and a sentence for whatever is wrong with it."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -8,9 +9,13 @@ import torch
 
 from tests.training.tiny import are_equal, tiny_plan, tiny_run, weights_of
 from weft import folder as folder_module
+from weft import weights as weights_module
+from weft.data.codecs.subwords import Subwords
 from weft.errors import WeftError
-from weft.folder import Folder, load_weights, parameters, read_weights, save_weights, shipped, usable_device
-from weft.text.tokeniser import Tokeniser
+from weft.folder import Folder, shipped
+from weft.tasks.translation import Translation
+from weft.tasks.translator import languages_of
+from weft.weights import load_weights, parameters, read_weights, save_weights, usable_device
 
 
 @pytest.fixture
@@ -37,13 +42,15 @@ def test_a_shipped_model_is_found_by_its_name(folder: Folder, monkeypatch: pytes
         Folder.find("modle")
 
 
-def test_what_is_no_model_does_not_hide_a_shipped_one(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_a_model_does_not_hide_a_shipped_model(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(folder_module, "SHIPPED", folder.path.parent)
     desk = folder.path.parent / "desk"
     (desk / "model").mkdir(parents=True)
     monkeypatch.chdir(desk)
     assert Folder.find("model").path == folder.path
-    Folder(desk / "model").describe(folder.plan(), folder.tokeniser(), None)
+    Folder(desk / "model").describe(folder.plan(), {"tokeniser": folder.codec()}, languages=None)
     assert Folder.find("model").path == Path("model"), "one's own comes first"
 
 
@@ -56,33 +63,35 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("languages", [("en", "de"), None])
 def test_a_folder_remembers_what_it_is(tmp_path: Path, languages: tuple[str, str] | None) -> None:
-    tokeniser, plan = Tokeniser.train([], 260), tiny_plan(vocabulary=260)
-    Folder(tmp_path / "new").describe(plan, tokeniser, languages)
+    tokeniser, plan = Subwords.train([], 260), tiny_plan(vocabulary=260)
+    Folder(tmp_path / "new").describe(plan, {"tokeniser": tokeniser}, languages=languages)
     found = Folder.find(tmp_path / "new")
     assert found.plan() == plan
-    assert found.tokeniser().pieces.to_str() == tokeniser.pieces.to_str()
-    assert found.languages() == languages
+    assert isinstance(codec := found.codec(), Subwords)
+    assert codec.pieces.to_str() == tokeniser.pieces.to_str()
+    assert languages_of(found) == languages
 
 
-def test_its_languages_are_named_as_shortly_as_they_can_be(folder: Folder) -> None:
-    folder.describe(folder.plan(), folder.tokeniser(), ("en", "de-DE"))
-    assert folder.languages() == ("en", "de")
+def test_languages_are_noted_without_regions_that_tell_nothing(folder: Folder) -> None:
+    facts = Translation().facts(SimpleNamespace(languages=("en", "de-DE")), None)  # type: ignore[arg-type]
+    folder.describe(folder.plan(), {"tokeniser": folder.codec()}, **facts)
+    assert languages_of(folder) == ("en", "de")
 
 
 @pytest.mark.parametrize("about", ["", "{}", "[]", '{"languages": "en-de"}', '{"languages": ["en"]}', None])
-def test_languages_that_are_not_there_are_none(folder: Folder, about: str | None) -> None:
+def test_languages_missing_or_damaged_are_none(folder: Folder, about: str | None) -> None:
     (folder.path / "about.json").unlink()
     if about is not None:
         (folder.path / "about.json").write_text(about)
-    assert folder.languages() is None
+    assert languages_of(folder) is None
 
 
-def test_what_is_noted_stands_beside_what_was_there(folder: Folder) -> None:
+def test_note_keeps_earlier_facts(folder: Folder) -> None:
     folder.note(aligner={"layer": 1})
-    assert folder.about() == {"languages": list(folder.languages() or ()) or None, "aligner": {"layer": 1}}
+    assert folder.about() == {"languages": list(languages_of(folder) or ()) or None, "aligner": {"layer": 1}}
 
 
-def test_a_model_comes_ready_to_be_used(folder: Folder) -> None:
+def test_a_loaded_model_has_the_stored_weights_and_is_in_eval_mode(folder: Folder) -> None:
     model = folder.model()
     assert not model.training
     assert are_equal(weights_of(model), read_weights(folder.path / "model.safetensors"))
@@ -108,7 +117,7 @@ def test_half_precision_on_disk_is_single_precision_in_use(folder: Folder) -> No
         assert parameter.equal(whole[name].half().float())
 
 
-def test_without_a_finished_model_the_newest_checkpoint_counts(folder: Folder) -> None:
+def test_without_a_finished_model_the_newest_checkpoint_is_loaded(folder: Folder) -> None:
     (folder.path / "model.safetensors").unlink()
     for step in (90, 100):
         (folder.checkpoints / f"step-{step:08d}").mkdir(parents=True)
@@ -142,12 +151,12 @@ def test_weights_of_another_plan_are_refused_with_all_that_differs(folder: Folde
         load_weights(model, folder.weights())
     first, *lines = str(caught.value).splitlines()
     assert first.startswith(f"{folder.weights()} does not fit the plan, in ")
-    assert "  decoder.layers.0.cross.body.out.bias is (8,), and the plan wants (16,)" in lines
+    assert "  decoder.layers.0.cross.body.out.bias is (8,), but the plan needs (16,)" in lines
     wrong = int(first.split()[-2])
     assert wrong > 20 == len(lines)
 
 
-def test_a_weight_too_many_and_one_too_few_are_named(folder: Folder) -> None:
+def test_an_extra_weight_and_a_missing_one_are_named(folder: Folder) -> None:
     weights = read_weights(folder.weights())
     weights["extra"] = weights.pop("head.bias")
     save_weights(weights, folder.weights())
@@ -160,9 +169,9 @@ def test_weights_that_cannot_be_written_leave_the_old_ones(folder: Folder, monke
 
     def breaks_off(weights: object, file: Path) -> None:
         file.write_bytes(b"half of it")
-        raise folder_module.SafetensorError("No space left on device")
+        raise weights_module.SafetensorError("No space left on device")
 
-    monkeypatch.setattr(folder_module, "save_file", breaks_off)
+    monkeypatch.setattr(weights_module, "save_file", breaks_off)
     with pytest.raises(WeftError, match=r"model\.safetensors could not be written: No space left on device"):
         save_weights({"a": torch.zeros(3)}, folder.weights())
     assert folder.weights().read_bytes() == before
@@ -173,9 +182,9 @@ def test_a_folder_that_is_not_there_cannot_be_written_to(tmp_path: Path) -> None
         save_weights({"a": torch.zeros(3)}, tmp_path / "nowhere" / "model.safetensors")
 
 
-def test_there_is_always_a_cpu() -> None:
+def test_usable_device_accepts_cpu_and_refuses_unknown_devices() -> None:
     assert usable_device("cpu") == torch.device("cpu")
     with pytest.raises(WeftError, match=r"there is no device 'cup'\. Did you mean 'cpu'"):
         usable_device("cup")
-    with pytest.raises(WeftError, match="there is no device 'cuda:99' here: cpu always is"):
+    with pytest.raises(WeftError, match="device 'cuda:99' is not available on this machine"):
         usable_device("cuda:99")

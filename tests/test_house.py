@@ -5,6 +5,7 @@ of a module in a string.
 """
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,28 +17,32 @@ FILES = sorted(HOUSE.rglob("*.py"))
 LEAVES = sorted((HOUSE / "parts").glob("*.py"))
 
 MAY_KNOW: dict[str, set[str]] = {
+    "defaults": set(),
     "errors": set(),
     "disk": {"errors"},
     "machine": {"errors"},
+    "samples": {"errors"},
     "parts": {"errors"},
     "models": {"errors", "parts"},
     "plans": {"errors", "disk", "parts", "models"},
-    "text": {"errors", "disk", "models"},  # the ids of the signs, and what a batch is
-    "decoding": {"errors", "parts", "models", "text"},
-    "evaluation": {"errors", "parts", "models", "text", "decoding"},
-    "viewing": {"errors", "parts", "models", "text", "decoding"},
-    "folder": {"errors", "disk", "models", "plans", "text"},
-    "training": {"errors", "disk", "parts", "models", "plans", "text", "decoding", "evaluation", "viewing", "folder"},
-    "translator": {"errors", "parts", "models", "plans", "text", "decoding", "evaluation", "viewing", "folder"},
+    "data": {"errors", "disk", "parts", "models"},
+    "decoding": {"defaults", "errors", "parts", "models", "data"},
+    "evaluation": {"errors", "parts", "models", "data", "decoding"},
+    "viewing": {"errors", "parts", "models", "data", "decoding", "evaluation"},
+    "weights": {"errors", "disk"},
+    "folder": {"errors", "disk", "models", "plans", "data", "weights"},
 }
-MAY_KNOW["crew"] = MAY_KNOW["translator"] | {"translator"}
-MAY_KNOW["exports"] = MAY_KNOW["translator"] | {"translator", "machine"}
-MAY_KNOW["serving"] = MAY_KNOW["translator"] | {"translator"}
-MAY_KNOW["measuring"] = {"errors", "machine", "parts", "models", "plans", "viewing"}
+MAY_KNOW["samples"] = {"errors"}  # data that weft brings along
+MAY_KNOW["tasks"] = set(MAY_KNOW) - {"machine", "samples"}
+MAY_KNOW["training"] = MAY_KNOW["tasks"] | {"tasks", "machine"}
+MAY_KNOW["imports"] = {"errors", "disk", "data", "plans", "weights", "folder"}
+MAY_KNOW["exports"] = MAY_KNOW["tasks"] | {"tasks", "machine", "samples", "imports"}
+MAY_KNOW["serving"] = MAY_KNOW["tasks"] | {"tasks"}
+MAY_KNOW["measuring"] = {"errors", "machine", "parts", "models", "plans", "data", "viewing"}
 MAY_KNOW["checking"] = MAY_KNOW["exports"] | {"exports", "training"}
 MAY_KNOW["commands"] = set(MAY_KNOW)
 MAY_KNOW["__main__"] = {"commands"}
-MAY_KNOW["__init__"] = {"errors", "plans", "translator"}  # the names that `import weft` offers
+MAY_KNOW["__init__"] = {"errors", "plans", "tasks", "training"}  # the names that `import weft` offers
 
 
 def tree(file: Path) -> ast.Module:
@@ -111,12 +116,12 @@ def test_nobody_computes_in_low_precision_without_asking(file: Path) -> None:
 def test_an_import_inside_a_function_is_found(tmp_path: Path) -> None:
     """The eyes of this file see what they should."""
     (tmp_path / "hidden.py").write_text(
-        "def f():\n    from weft.plans.plan import Plan\n    import weft.text\n    from weft import folder\n"
+        "def f():\n    from weft.plans.plan import Plan\n    import weft.data\n    from weft import folder\n"
         "    import_module('weft.training.loop')\n    return 'weft.nothing'\n"
     )
     assert set(imported(tmp_path / "hidden.py")) == {
         "weft.plans.plan",
-        "weft.text",
+        "weft.data",
         "weft.folder",
         "weft.training.loop",
     }
@@ -156,3 +161,56 @@ def test_no_forward_asks_which_kind_it_is() -> None:
         and any(isinstance(other, ast.Constant) and isinstance(other.value, str) for other in node.comparators)
     ]
     assert asked == []
+
+
+def names_used(file: Path) -> set[str]:
+    """Every name that the code of a file says, and every word of its strings but docstrings."""
+    found = tree(file)
+    said = [node.id for node in ast.walk(found) if isinstance(node, ast.Name)]
+    said += [node.attr for node in ast.walk(found) if isinstance(node, ast.Attribute)]
+    said += [alias.name for node in ast.walk(found) if isinstance(node, ast.ImportFrom) for alias in node.names]
+    return set(said)
+
+
+CONCRETE_MODELS = {
+    node.name
+    for file in sorted((HOUSE / "models").glob("*.py"))
+    if file.name != "base.py"
+    for node in tree(file).body
+    if isinstance(node, ast.ClassDef)
+}
+
+
+@pytest.mark.parametrize("file", FILES, ids=names(FILES))
+def test_only_models_and_assemble_name_a_concrete_model(file: Path) -> None:
+    assert CONCRETE_MODELS
+    if room(file) != "models" and file.relative_to(HOUSE) != Path("plans/assemble.py"):
+        assert not names_used(file) & CONCRETE_MODELS
+
+
+@pytest.mark.parametrize("file", FILES, ids=names(FILES))
+def test_no_code_asks_which_task_it_serves(file: Path) -> None:
+    """`task.name == "…"` and `isinstance(…, Translation)` are methods that were not made."""
+    tasks = {"Task", "Translation"}
+    for node in ast.walk(tree(file)):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            has_name = any(
+                isinstance(side, ast.Attribute) and ast.unparse(side).endswith("task.name") for side in sides
+            )
+            assert not (has_name and any(isinstance(side, ast.Constant) for side in sides)), ast.unparse(node)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+            assert not tasks & {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}
+
+
+@pytest.mark.parametrize("file", FILES, ids=names(FILES))
+def test_bleu_is_named_in_evaluation_and_translation_only(file: Path) -> None:
+    if room(file) == "evaluation" or file.relative_to(HOUSE).parts[:2] in (
+        ("tasks", "translation.py"),
+        ("tasks", "translator.py"),
+    ):
+        return
+    words = [
+        node.value for node in ast.walk(tree(file)) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    assert not [word for word in [*words, *names_used(file)] if re.search(r"\bbleu\b", word, re.IGNORECASE)]

@@ -93,7 +93,7 @@ def test_the_second_time_it_is_remembered(monkeypatch: pytest.MonkeyPatch) -> No
     assert finding("float16").gflops == 7.0
 
 
-def test_another_torch_is_asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_is_not_used_for_another_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "PRODUCTS", "print(7.0)")
     finding("float16")
     monkeypatch.setattr(machine, "_version", lambda name: "99.0")
@@ -152,16 +152,16 @@ def test_the_doctor_is_calm_about_deaths_and_gaps(monkeypatch: pytest.MonkeyPatc
     done = command("doctor")
     assert done.returncode == 0, done.stderr
     said = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
-    assert said["bfloat16"] == "5 billion operations a second, held to AVX512_CORE_FP16; without: killed by SIGILL"
+    assert said["bfloat16"] == "5 GFLOP/s, limited to AVX512_CORE_FP16 (without: killed by SIGILL)"
     assert said["devices"] == "cpu (torch: killed by SIGILL)"
     assert (
         said["matplotlib"]
-        == 'missing, for pictures of attention and curves: pip install -e ".[view]" in the folder of weft'
+        == 'not installed, needed for pictures of attention and curves: pip install -e ".[view]" in the folder of weft'
     )
     monkeypatch.setattr(machine, "PRODUCTS", DIES)
     done = command("doctor")
     assert done.returncode == 0, done.stderr
-    assert "bfloat16     does not work here: killed by SIGILL" in done.stdout
+    assert "bfloat16     not usable: killed by SIGILL" in done.stdout
 
 
 def test_the_optional_packages_are_those_of_the_extras() -> None:

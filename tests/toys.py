@@ -21,21 +21,26 @@ SMALL = {
     "validate_every": 2,
     "average_of": 2,
 }
+SMALL_ALONE = {key: value for key, value in SMALL.items() if not key.startswith("cross")}  # of a decoder alone
 SET = [f"{key}={value}" for key, value in SMALL.items()]
 
 
 def toy_run(out: Path, **changed: object) -> Folder:
     """A finished run folder of a very small model, en → de."""
     recipe = plan("transformer-tiny").with_settings({**SMALL, **changed})
-    job = trainer(begin(recipe, PAIRS[:200], PAIRS[200:210], out, ("en", "de")))
+    job = trainer(begin(recipe, PAIRS[:200], PAIRS[200:210], out, languages=("en", "de")))
     job.train()
     return job.folder
 
 
 def write_files(folder: Path) -> None:
-    """The files that the docs speak of: train, val, test in two languages, and a TSV of one's own."""
+    """The files of the docs: train, val, test in two languages, a TSV of one's own, and plain text."""
     for name, pairs in (("train", PAIRS[:200]), ("val", PAIRS[200:210]), ("test", PAIRS[210:220])):
         for side, language in enumerate(("en", "de")):
             (folder / f"{name}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs))
     for name, pairs in (("mine", PAIRS[:50]), ("mine-dev", PAIRS[50:60])):
         (folder / f"{name}.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in pairs))
+    for name, lines in (("text", 60), ("held", 10)):
+        text = "".join(f"ROMEO:\nO {word} {other}, that I were next a glove.\n\n" for word in WORDS for other in WORDS)
+        (folder / f"{name}.txt").write_text("".join(text.splitlines(keepends=True)[: 4 * lines]))
+    (folder / "prompts.txt").write_text("ROMEO:\nO\n")

@@ -1,7 +1,8 @@
 """weft: the whole Transformer in one small, fast, readable codebase. Train it, see inside it, ship it.
 
+    weft.train("transformer-tiny", ["train.tsv"], ["dev.tsv"], "run")       a model of your own
     weft.load("en-de").translate(["How are you?"])      a model that ships with weft, or a run folder
-    weft.load("en-de").attention("How are you?")        what it looks at
+    weft.load("en-de").attention("How are you?")        what it attends to
     weft.plan("transformer-base").build()               a new model, as a torch module
 
 One legend of shapes for the whole package:
@@ -14,16 +15,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from weft.errors import WeftError
     from weft.plans.presets import plan
-    from weft.translator import Translator, load
+    from weft.tasks import load
+    from weft.tasks.translator import Translator
+    from weft.training.run import train
 
 __version__ = "0.1.0"
-__all__ = ["Translator", "WeftError", "__version__", "load", "plan"]
+__all__ = ["Translator", "WeftError", "__version__", "load", "plan", "train"]
 
 _HOMES = {
     "WeftError": "weft.errors",
-    "Translator": "weft.translator",
-    "load": "weft.translator",
+    "Translator": "weft.tasks.translator",
+    "load": "weft.tasks",
     "plan": "weft.plans.presets",
+    "train": "weft.training.run",
 }
 
 

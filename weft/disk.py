@@ -1,5 +1,5 @@
-"""Files that are there as a whole or not at all, also after a power cut or on a full disk, and that are still what was
-written; and folders of one owner."""
+"""Files written completely or not at all, even in a power cut or on a full disk; checksums; and folders that only one
+process may use at a time."""
 
 import errno
 import hashlib
@@ -11,14 +11,14 @@ from pathlib import Path
 from weft.errors import NoRoom, WeftError
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-SUMS = "SHA256SUMS"  # the file that a folder's checksums stand in, as `sha256sum -c` reads them
-MOST_SUMS = 10_000  # bytes of it
+SUMS = "SHA256SUMS"  # the checksums of a folder, in the format of `sha256sum -c`
+MOST_SUMS = 10_000  # bytes in that file
 
 
 def flush(path: Path) -> None:
-    """Down to the disk itself: what a file holds, or the names in a folder."""
+    """Flush a file, or the names in a folder, to the disk itself."""
     if os.name != "posix":
-        return  # Windows flushes neither folders nor what is open for reading
+        return  # Windows can flush neither folders nor files open for reading
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -28,10 +28,10 @@ def flush(path: Path) -> None:
 
 @contextmanager
 def draft_of(file: Path) -> Iterator[Path]:
-    """A temporary name to write under, which is renamed at the end of the block, or removed where it goes wrong."""
+    """A temporary file to write to, renamed to `file` at the end of the block, or removed if it fails."""
     draft = file.with_name(f".{file.name}.draft")
     try:
-        with room_in_words(file):
+        with friendly_disk_errors(file):
             yield draft
             flush(draft)
         draft.replace(file)
@@ -47,27 +47,27 @@ def write_text(file: Path, text: str) -> None:
 
 
 def check_writable(file: Path) -> None:
-    """Say before the work, not after it, that nothing can be written there. Whatever the file holds stays in it."""
+    """Raise before the work, not after it, if a file cannot be written. Its contents are not changed."""
     if not file.parent.is_dir():
-        raise WeftError(f"there is no folder {file.parent} to write {file.name} to.")
+        raise WeftError(f"{file} could not be written: the folder {file.parent} does not exist.")
     is_new = not file.exists()
     try:
         file.open("ab").close()
     except OSError as error:
         raise WeftError(f"{file} could not be written: {error.strerror}.") from None
     if is_new:
-        file.resolve().unlink()  # where a link led nowhere, what it leads to, and not the link
+        file.resolve().unlink()  # the target of a dangling link, not the link
 
 
 def seal(folder: Path, names: Sequence[str]) -> None:
-    """Write down what these files are now."""
+    """Write the checksums of these files."""
     write_text(folder / SUMS, "".join(f"{_checksum(folder / name)}  {name}\n" for name in names))
 
 
 def damage(folder: Path, names: Sequence[str]) -> str | None:
-    """What is wrong with these files, in words; None: they are as they were sealed."""
+    """What is wrong with these files, in words; None if they match their checksums."""
     try:
-        lines = read_text(within(folder, SUMS), MOST_SUMS).splitlines()
+        lines = read_text(path_inside(folder, SUMS), MOST_SUMS).splitlines()
     except FileNotFoundError:
         return f"its {SUMS} is missing"
     except (OSError, ValueError):
@@ -87,31 +87,31 @@ def _checksum(file: Path) -> str:
 
 
 def read_text(file: Path, most: int) -> str:
-    """A text file that may come from a stranger: no pipe to wait at for ever, and of at most so many bytes."""
+    """The text of an untrusted file. Pipes, which may block, and more than `most` bytes are refused."""
     if file.exists() and not file.is_file():
         raise WeftError(f"{file} cannot be read: it is not a regular file.")
     with file.open("rb") as stream:
         data = stream.read(most + 1)
     if len(data) > most:
-        raise WeftError(f"{file} is larger than {most:,} bytes, which no such file is.")
+        raise WeftError(f"{file} is larger than {most:,} bytes, the limit for such a file.")
     return data.decode("utf-8")
 
 
-def within(folder: Path, name: str) -> Path:
-    """A file in a folder that may come from a stranger: no link leads out of it."""
+def path_inside(folder: Path, name: str) -> Path:
+    """The path of a file in an untrusted folder, which must not be a link to somewhere outside it."""
     file = folder / name
     try:
         is_inside = file.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError):  # a link to itself
         is_inside = False
     if not is_inside:
-        raise WeftError(f"{file} is a link that leads out of its folder: put a copy there, if you trust it.")
+        raise WeftError(f"{file} is a link that leads out of its folder; replace it by a copy if you trust it.")
     return file
 
 
 @contextmanager
-def room_in_words(place: Path) -> Iterator[None]:
-    """Within this context a full disk is an error for the user to read."""
+def friendly_disk_errors(place: Path) -> Iterator[None]:
+    """Turn a full disk into an error for the user."""
     try:
         yield
     except OSError as error:
@@ -122,7 +122,7 @@ def room_in_words(place: Path) -> Iterator[None]:
 
 @contextmanager
 def owned(folder: Path) -> Iterator[None]:
-    """Within this context no other process owns this folder. The kernel ends it with the process, however that ends."""
+    """Lock a folder against other processes. The kernel releases the lock when the process ends, however it ends."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -133,11 +133,9 @@ def owned(folder: Path) -> Iterator[None]:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(handle)
-        raise WeftError(
-            f"{folder} is being trained by another process: wait for it, or choose another --out."
-        ) from None
+        raise WeftError(f"{folder} is being trained by another process; wait for it or choose another --out.") from None
     except OSError:
-        pass  # a file system without locks, as some networks have
+        pass  # a file system without locks, such as some network drives
     try:
         yield
     finally:

@@ -1,8 +1,8 @@
-"""What this machine can do, found out safely.
+"""Finds out what this machine can do, safely.
 
 Some virtual machines advertise instructions (AMX above all) and then kill the process that uses them. Whether a
-precision works is therefore tried in a child process: its death is a finding. What was found is remembered beside the
-user's other caches for this processor and this torch.
+precision works is therefore tried in a child process, whose death is a result like any other. Results are cached for
+this processor and this version of torch.
 
 Nothing in weft computes in a precision below float32 on a CPU without asking `may_use`; a test holds that.
 """
@@ -24,22 +24,27 @@ from weft.errors import WeftError, install, unknown
 
 PRECISIONS = ("float32", "bfloat16", "float16", "int8")
 PACKAGES = ("weft", "torch", "numpy", "tokenizers", "safetensors", "sacrebleu", "typer", "rich", "pyyaml")
-# What weft can do without, the extra of weft that brings it, and what it is for.
+# Optional packages, the extra of weft that installs each, and its purpose.
 OPTIONAL = {
     "matplotlib": ("view", "pictures of attention and curves"),
+    "scipy": ("measure", "weft cost"),
     "polib": ("formats", "PO files"),
     "defusedxml": ("formats", "TMX and XLIFF files"),
     "ctranslate2": ("export", "weft export --to ctranslate2"),
+    "transformers": ("export", "weft export --to huggingface"),
+    "gguf": ("export", "GGUF files in weft import and weft export"),
     "fastapi": ("serve", "weft serve"),
     "uvicorn": ("serve", "weft serve"),
     "python-multipart": ("serve", "form fields in weft serve"),
+    "prometheus_client": ("serve", "metrics of weft serve"),
+    "jinja2": ("serve", "chat templates in weft serve"),
     "tensorboard": ("tensorboard", "curves in TensorBoard"),
 }
-PATIENCE = 120.0  # seconds that a child has, most of which it needs for importing torch on a busy machine
+PATIENCE = 120.0  # seconds for a child process, most of them for importing torch on a busy machine
 
 # oneDNN, torch's library for low precision, asks this variable once which instructions it may use, and never again.
 CAP = "ONEDNN_MAX_CPU_ISA"
-CAPS = (None, "AVX512_CORE_FP16", "AVX512_CORE_BF16", "AVX512_CORE_VNNI", "AVX2")  # the first without AMX, and less
+CAPS = (None, "AVX512_CORE_FP16", "AVX512_CORE_BF16", "AVX512_CORE_VNNI", "AVX2")  # without AMX, then less
 _CAP_OF_THE_USER = os.environ.get(CAP)
 
 # The fastest of some products of square matrices, in 10⁹ operations a second.
@@ -68,7 +73,7 @@ print(json.dumps({"threads": torch.get_num_threads(), "cuda": cuda, "mps": torch
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a child process: the JSON it printed last, or why there is none."""
+    """The result of a child process: the JSON that it printed last, or why there is none."""
 
     value: Any = None
     trouble: str | None = None
@@ -80,12 +85,12 @@ class Finding:
 
     works: bool
     gflops: float | None  # 10⁹ operations a second
-    cap: str | None  # the instructions that oneDNN must be held to for it
+    cap: str | None  # the instructions that oneDNN must be limited to
     trouble: str | None  # what happened without a cap
 
 
 def ask(program: str, *words: str, patience: float = PATIENCE, cap: str | None = None) -> Answer:
-    """Run a Python program in a process of its own: whatever happens to it is an answer."""
+    """Run a Python program in a child process; a crash is an answer too."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", program, *words],
@@ -109,7 +114,7 @@ def ask(program: str, *words: str, patience: float = PATIENCE, cap: str | None =
 
 
 def measure(precision: str) -> Finding:
-    """Try a precision, first with all instructions there are, then with fewer."""
+    """Try a precision, first with all instructions, then with fewer."""
     trouble = None
     for cap in CAPS if _CAP_OF_THE_USER is None else (None,):
         answer = ask(PRODUCTS, precision, cap=cap)
@@ -117,12 +122,12 @@ def measure(precision: str) -> Finding:
             return Finding(True, float(answer.value), cap, trouble)
         trouble = trouble or answer.trouble
         if not answer.trouble.startswith("killed"):
-            break  # torch said no in words: fewer instructions will not change its mind
+            break  # an error of torch itself: fewer instructions will not help
     return Finding(False, None, None, trouble)
 
 
 def finding(precision: str) -> Finding:
-    """What was found about a precision on this processor with this torch, now or once before."""
+    """The finding about a precision on this processor with this torch, cached if known."""
     if precision not in PRECISIONS:
         raise WeftError(unknown("precision", precision, PRECISIONS))
     known = _remembered()
@@ -133,11 +138,8 @@ def finding(precision: str) -> Finding:
 
 
 def may_use(precision: str) -> bool:
-    """Whether this process may compute in a precision on the CPU.
-
-    Where oneDNN must be held back for it, it is held back here; once torch is imported that may come too late, and the
-    answer is no.
-    """
+    """Whether this process may compute in a precision on the CPU. If oneDNN must be limited for it, it is limited here;
+    once torch is imported this may be too late, and the answer is no."""
     found = finding(precision)
     if found.works and found.cap and os.environ.get(CAP) != found.cap:
         if "torch" in sys.modules:
@@ -147,7 +149,7 @@ def may_use(precision: str) -> bool:
 
 
 def examine() -> dict[str, Any]:
-    """Everything `weft doctor` tells, measured now and remembered, as plain data."""
+    """Measure and cache everything that `weft doctor` prints, as plain data."""
     found = {precision: measure(precision) for precision in PRECISIONS}
     _remember(found)
     torch = ask(TORCH)
@@ -165,19 +167,32 @@ def examine() -> dict[str, Any]:
     }
 
 
+def facts() -> dict[str, Any]:
+    """The facts needed to compare timings."""
+    import torch
+
+    return {
+        "processor": processor(),
+        "cores": cores(),
+        "threads": torch.get_num_threads(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+
+
 def processor() -> str:
     named = re.search(r"^model name\s*:\s*(.+)$", _read("/proc/cpuinfo"), re.MULTILINE)
     return named[1] if named else platform.processor() or platform.machine()
 
 
 def cores() -> int:
-    """Those that this process may use, which in a container are not all."""
+    """The number of cores that this process may use; in a container not all."""
     allowed = getattr(os, "sched_getaffinity", None)  # Linux only
     return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 def allocator() -> str:
-    """Who answers malloc: a library that was put before the system's own, or that one."""
+    """The library that provides malloc: a preloaded one, or the system's."""
     loaded = re.search(r"jemalloc|tcmalloc|mimalloc", _read("/proc/self/maps"))
     return loaded[0] if loaded else " ".join(platform.libc_ver()).strip() or "the system's"
 
@@ -187,14 +202,14 @@ def cache_file() -> Path:
 
 
 def _key() -> str:
-    """What a finding hangs on: a machine that moves to another host may keep its name and change its instructions."""
+    """What a finding depends on. A virtual machine on another host may keep its name and change its instructions."""
     flags = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", _read("/proc/cpuinfo"), re.MULTILINE)
     words = (processor(), f"torch {_version('torch')}", f"{CAP}={_CAP_OF_THE_USER}", flags[1] if flags else "")
     return "; ".join(words)
 
 
 def _remembered() -> dict[str, Finding]:
-    """A file that is missing, damaged or of another machine is no memory."""
+    """The cached findings; none if the file is missing, damaged or of another machine."""
     try:
         stored = json.loads(cache_file().read_text(encoding="utf-8"))
         return {name: Finding(**one) for name, one in stored["findings"].items()} if stored["key"] == _key() else {}
@@ -210,7 +225,7 @@ def _remember(found: Mapping[str, Finding]) -> None:
         draft.write_text(json.dumps(stored), encoding="utf-8")
         draft.replace(cache_file())
     except OSError:
-        return  # nowhere to write: it will be found out again
+        return  # nowhere to write: it will be measured again
 
 
 def _signal(number: int) -> str:
@@ -235,7 +250,7 @@ def _memory() -> float | None:
 
 
 def _read(file: str) -> str:
-    """A file of the kernel's, empty where there is no such."""
+    """The contents of a file of the kernel, empty if it does not exist."""
     try:
         return Path(file).read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -63,10 +63,12 @@ def test_the_verbs_are_fixed() -> None:
         "demo",
         "train",
         "translate",
+        "generate",
         "evaluate",
         "attend",
         "serve",
         "show",
+        "import",
         "export",
         "check",
         "cost",
@@ -124,11 +126,11 @@ def test_train_translate_evaluate_attend(desk: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "validation loss" in done.stderr
     counts = [
-        "201 pairs to learn from",
-        "  passed over in more.jsonl: 1 blank",
-        "  pairs left out: 1 with an empty side",
+        "201 training pairs",
+        "  skipped in more.jsonl: 1 blank",
+        "  skipped pairs: 1 with an empty side",
     ]
-    assert "\n".join([*counts, "10 pairs to validate on\n"]) in done.stderr
+    assert "\n".join([*counts, "10 validation pairs\n"]) in done.stderr
     assert "--languages" not in done.stderr
     for name in ("plan.yaml", "tokeniser.json", "about.json", "model.safetensors", "metrics.jsonl", "curves.png"):
         assert (desk / "new" / name).is_file(), name
@@ -160,11 +162,12 @@ def test_train_translate_evaluate_attend(desk: Path) -> None:
     assert list(json.loads((desk / "cat.json").read_text(encoding="utf-8"))["attention"]) == ["decoder"]
 
 
-def test_evaluate_says_which_way_round_it_reads(desk: Path) -> None:
+def test_evaluate_reports_the_direction_it_reads(desk: Path) -> None:
     right = weft("evaluate", "run", "--source", "test.en", "--reference", "test.de", "--beam", "1", cwd=desk)
     turned = weft("evaluate", "run", "--source", "test.de", "--reference", "test.en", "--beam", "1", cwd=desk)
-    assert right.stderr == ""
-    assert turned.stderr == "read as en → de: test.de has the references\n"
+    note = "read as en → de: test.de has the references"
+    assert note not in right.stdout
+    assert note in turned.stdout.splitlines()
     assert turned.stdout.splitlines()[0] == right.stdout.splitlines()[0]
 
 
@@ -174,7 +177,7 @@ def test_a_file_of_pairs_named_twice_is_read_once(desk: Path) -> None:
     assert done.stdout.splitlines()[-1].startswith("3 sentences")
 
 
-def test_columns_are_for_the_files_that_have_some(desk: Path) -> None:
+def test_columns_apply_to_tables_only(desk: Path) -> None:
     (desk / "columns.tsv").write_text("red cat\tRED CAT\n" * 3)
     files = ["--train", "columns.tsv", "--valid", "val.en", "val.de", "--languages", "en-de"]
     done = weft("train", "transformer-tiny", *files, "--columns", "1,9", "--out", "columned", cwd=desk)
@@ -182,7 +185,7 @@ def test_columns_are_for_the_files_that_have_some(desk: Path) -> None:
     assert "none of the files" not in done.stderr
 
 
-def test_what_cannot_be_begun_is_said_before_anything_is_read(desk: Path) -> None:
+def test_training_that_cannot_start_is_refused_before_reading_files(desk: Path) -> None:
     files = ["--train", "train.en", "train.de", "--valid", "val.en", "val.de"]
     done = weft("train", "transformer-tiny", *files, "--device", "cud", "--out", "unbegun", cwd=desk)
     assert done.stderr == "weft: there is no device 'cud'. Did you mean 'cuda'? Known: cpu, cuda, mps.\n"
@@ -192,25 +195,25 @@ def test_what_cannot_be_begun_is_said_before_anything_is_read(desk: Path) -> Non
     assert not (desk / "unbegun").exists()
 
 
-def test_files_of_empty_lines_have_no_pair(desk: Path) -> None:
+def test_files_of_empty_lines_have_no_pairs(desk: Path) -> None:
     for name in ("blank.en", "blank.de"):
         (desk / name).write_text("\n\n")
     done = weft(
         "train", "transformer-tiny", "--train", "blank.en", "blank.de", "--valid", "val.en", "val.de", "--out", "blank",
         cwd=desk,
     )  # fmt: skip
-    assert done.stderr.endswith("weft: there is no pair to train with: 2 with an empty side.\n")
+    assert done.stderr.endswith("no training pairs left (skipped: 2 with an empty side).\n")
 
 
 @pytest.mark.parametrize("wrong", [["--tokenize", "13b"], ["--output", "nowhere/x"], ["--output", "run"]])
-def test_evaluate_knows_what_is_wrong_before_it_translates(
+def test_evaluate_checks_its_options_before_translating(
     desk: Path, wrong: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.translator.Translator.search", lambda *_: pytest.fail("translated already"))
+    monkeypatch.setattr("weft.tasks.translator.Translator.search", lambda *_: pytest.fail("translated already"))
     assert weft("evaluate", "run", "--source", "test.en", "--reference", "test.de", *wrong, cwd=desk).returncode == 2
 
 
-def test_evaluate_scores_what_is_longer_than_the_positions(desk: Path) -> None:
+def test_evaluate_with_pairs_longer_than_the_positions(desk: Path) -> None:
     toy_run(desk / "short", position={"name": "learned", "limit": 24}, longest=24, steps=1)
     (desk / "long.en").write_text("red cat\n" + "red " * 60 + "\n")
     (desk / "long.de").write_text("RED CAT\n" + "RED " * 60 + "\n")
@@ -225,17 +228,17 @@ def test_evaluate_scores_what_is_longer_than_the_positions(desk: Path) -> None:
     assert (scores["perplexity"], scores["left_out"]) == (None, 1)
 
 
-def test_resume_goes_on_and_a_second_training_is_refused(desk: Path) -> None:
+def test_resume_continues_and_a_second_training_is_refused(desk: Path) -> None:
     files = ["--train", "train.en", "train.de", "--valid", "val.en", "val.de"]
     done = weft("train", "transformer-tiny", *files, "--out", "run", "--set", *SET, cwd=desk)
     assert done.returncode == 2
-    assert done.stderr.startswith("weft: run already holds a training. --resume continues it")
+    assert done.stderr.startswith("weft: run already holds a run; continue it with --resume")
     done = weft("train", "transformer-tiny", *files, "--out", "run", "--resume", "--set", *SET, cwd=desk)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("--resume goes on with the pairs that the run began with: no file is read again\n")
+    assert done.stderr.startswith("--resume continues with the data that the run started with: no file is read again\n")
     done = weft("train", "--out", "run", "--resume", "--set", "steps=6", cwd=desk)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("going on from step 4\n")
+    assert done.stderr.startswith("resuming from step 4\n")
     assert (desk / "run" / "checkpoints" / "step-00000006").is_dir()
 
 
@@ -288,15 +291,15 @@ def test_show(desk: Path) -> None:
     said = weft("show", "transformer-base").stdout
     assert "parameters: 63,119,496" in said
     assert "GFLOP" in said
-    assert "    heads: 8\n" in said
-    assert "    hidden: 2048\n" in said
-    assert "    warmup: 4000\n" in said
+    assert re.search(r"\n    heads: 8 +# attention heads\n", said)
+    assert re.search(r"\n    hidden: 2048 +# width inside\n", said)
+    assert re.search(r"\n    warmup: 4000 +# steps until", said)
     assert "encoder mixer" in said
     said = weft("show", "run", cwd=desk).stdout
     assert "width: 16" in said
-    assert re.search(r"tokens on each side, [1-9]\d* MFLOP", said)
+    assert re.search(r"tokens per side, [1-9]\d* MFLOP", said)
     assert "source embedding = target embedding = head words" in said
-    assert "languages: en → de\nnewest validation: step " in said
+    assert "languages: en → de\nlatest validation: step " in said
     assert "## Limits" in weft("show", "en-de").stdout
 
 
@@ -308,16 +311,32 @@ def test_show_what_another_plan_would_be() -> None:
     done = weft("show", "plans", "--set", "mixer=lstm")
     assert (done.returncode, done.stderr) == (
         2,
-        "weft: --set changes one plan, as in weft show transformer-tiny --set mixer=lstm.\n",
+        "weft: --set needs a plan, as in weft show transformer-tiny --set mixer=lstm.\n",
+    )
+
+
+def test_show_yaml_writes_a_plan_that_train_accepts(desk: Path) -> None:
+    said = weft("show", "transformer-tiny", "--yaml", "--set", *SET).stdout
+    (desk / "my.yaml").write_text(said, encoding="utf-8")
+    files = ["--train", "train.en", "train.de", "--valid", "val.en", "val.de"]
+    done = weft("train", "my.yaml", *files, "--out", "from-yaml", cwd=desk)
+    assert done.returncode == 0, done.stderr
+    assert weft("show", "from-yaml", "--yaml", cwd=desk).stdout == said
+    done = weft("show", "parts", "--yaml")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "weft: --yaml needs a plan, as in weft show transformer-tiny --yaml.\n",
     )
 
 
 def test_show_parts() -> None:
     said = weft("show", "parts", "activation").stdout
     assert said.startswith("\nfeed_forward.activation (--set feed_forward.activation=NAME)\n")
-    assert "  relu              max(0, x)\n" in said
+    assert "  relu                max(0, x)\n" in said
     assert "[heads=8, key_width, value_width, dropout=0.0]" in weft("show", "parts", "cross").stdout
-    assert weft("show", "parts", "none").stdout.count("\n  none ") == 4, "cross, feed_forward, norm and position"
+    assert weft("show", "parts", "none").stdout.count("\n  none ") == 6, (
+        "cross, feed_forward, norm, position, mixer.position, residual"
+    )
 
 
 MISTAKES = {
@@ -337,34 +356,34 @@ MISTAKES = {
     "no plan": (["train", "--train", "train.en"], "the plan goes first: weft train PLAN --train"),
     "a word too many": (
         ["train", "transformer-tiny", "--set", "steps=1", "foo"],
-        "one plan is wanted, not 'transformer-tiny' and 'foo'",
+        "expected one plan, got 'transformer-tiny' and 'foo'",
     ),
     "files of other languages": (
         ["evaluate", "run", "--source", "test.en", "--reference", "test.fr"],
-        "test.en and test.fr are named as en and fr, but the languages are en-de.",
+        "test.en and test.fr are named as en and fr, but the direction is en-de.",
     ),
     "to go on with other languages": (
         ["train", "run", "--from", "run", "--train", "test.en", "test.fr", "--valid", "val.en", "val.de", "--out", "x"],
-        "but the languages are en-de.",
+        "but the direction is en-de.",
     ),
     "to validate on other languages": (
         ["train", "dates", "--train", "train.en", "train.de", "--valid", "test.en", "test.fr", "--out", "x"],
-        "but the languages are en-de.",
+        "but the direction is en-de.",
     ),
     "no files": (["train", "transformer-tiny"], "training needs --train FILE... and --valid FILE..."),
     "missing file": (["translate", "run", "nowhere.en"], "nowhere.en"),
     "too many of the best": (["translate", "run", "--nbest", "9"], "--nbest 9 needs --beam 9"),
     "drawing without a draw": (
         ["translate", "run", "--temperature", "1.0", "--top-k", "3"],
-        "weft: --temperature, --top-k: only with --sample.",
+        "weft: --temperature, --top-k can only be used with --sample.",
     ),
     "searching with a draw": (
         ["translate", "run", "--sample", "--beam", "5"],
-        "weft: --beam: --sample draws and does not search.",
+        "weft: --beam cannot be used with --sample.",
     ),
-    "no such layer": (["attend", "run", "red", "--png", "x.png", "--layer", "7"], "there is no layer 7"),
+    "no such layer": (["attend", "run", "red", "--png", "x.png", "--layer", "7"], "layer 7 does not exist"),
     "empty sentence": (["attend", "run", " ", "--png", "x.png"], "the sentence is empty"),
-    "nowhere to draw": (["attend", "run", "red"], "--png FILE, --grid FILE, --html FILE or --json FILE"),
+    "nowhere to draw": (["attend", "run", "red"], "choose an output: --png, --grid, --html or --json"),
     "no such attention": (["attend", "run", "red", "--html", "x.html", "--kind", "crss"], "Did you mean 'cross'?"),
     "no such tokeniser": (
         ["evaluate", "run", "--source", "test.en", "--reference", "test.de", "--tokenize", "13b"],
@@ -372,35 +391,35 @@ MISTAKES = {
     ),
     "no such folder": (["attend", "run", "red", "--png", "nowhere/x.png"], "nowhere/x.png cannot be used"),
     "a folder for a picture": (["attend", "run", "red", "--png", "run"], "run cannot be used"),
-    "resume nothing": (["train", "--out", "no-such", "--resume"], "there is no run folder no-such to go on with"),
+    "resume nothing": (["train", "--out", "no-such", "--resume"], "no run folder no-such to resume"),
     "resume with another plan": (
         ["train", "transformer-small", "--out", "run", "--resume"],
-        "run was begun with the plan 'transformer-tiny', not 'transformer-small'.",
+        "run was started with the plan 'transformer-tiny', not 'transformer-small'.",
     ),
     "shares for one": (
         ["train", "run", "--train", "train.en", "train.de", "--valid", "val.en", "val.de", "--out", "x", "--shard"],
-        "it needs --workers 2 or more, or torchrun",
+        "--shard needs several workers: add --workers 2 or more, or use torchrun",
     ),
     "resume in another order": (
         ["train", "transformer-tiny", "--out", "run", "--resume", "--set", "seed=9"],
-        "seed cannot be set anew when a run is resumed",
+        "seed cannot be changed on resume",
     ),
-    "a host that is not ours": (["serve", "run", "--host", "192.0.2.1"], "192.0.2.1 port 8080 cannot be listened on"),
-    "languages that are none": (["serve", "run", "--languages", "english"], "such as en-de; 'english' is not"),
-    "bad choice": (["translate", "run", "--too-long", "cut"], "--too-long is split or error"),
+    "a host that is not ours": (["serve", "run", "--host", "192.0.2.1"], "cannot listen on 192.0.2.1 port 8080"),
+    "languages that are none": (["serve", "run", "--languages", "english"], "such as en-de; got 'english'"),
+    "bad choice": (["translate", "run", "--too-long", "cut"], "--too-long must be split or error"),
     "too large a vocabulary": (
         ["train", "dates", "--train", "mine.tsv", "--valid", "mine-dev.tsv", "--out", "v", "--set", "vocabulary=9000"],
-        "is more than the text supports",
+        "is more than this text has subwords",
     ),
     "languages that no one names": (
         ["train", "dates", "--train", "mine.tsv", "--valid", "mine-dev.tsv", "--out", "v", "--set", "vocabulary=9000"],
-        "the model will not know them: --languages en-de",
+        "pass --languages en-de to record them",
     ),
 }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_answered_with_a_sentence(desk: Path, mistake: str) -> None:
+def test_user_mistake_prints_a_sentence_without_traceback(desk: Path, mistake: str) -> None:
     words, sentence = MISTAKES[mistake]
     done = weft(*words, cwd=desk)
     assert done.returncode == 2
@@ -409,11 +428,11 @@ def test_a_mistake_is_answered_with_a_sentence(desk: Path, mistake: str) -> None
     assert done.stdout == ""
 
 
-def test_ctrl_c_is_answered_with_a_word(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_prints_stopped(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def ctrl_c(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("weft.translator.load", ctrl_c)
+    monkeypatch.setattr("weft.tasks.load", ctrl_c)
     done = weft("translate", "run", cwd=desk, stdin="red\n")
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "weft: stopped.\n")
 
@@ -433,7 +452,7 @@ def test_what_is_wrong_with_either_set_of_files_is_one_report(desk: Path) -> Non
     done = weft("train", "transformer-tiny", *files, "--out", "never", cwd=desk)
     assert done.returncode == 2
     assert done.stderr == (
-        "weft: the data cannot be used as they are:\n"
+        "weft: the data has problems:\n"
         "  not valid UTF-8: bad.en:2\n"
         "  unequal line counts: bad.en has 2 lines, val.de has 10\n"
         "  row with one column: bad.tsv:2\n"

@@ -9,7 +9,7 @@ import torch
 from tests.commands.test_commands import weft
 from tests.toys import SMALL
 from weft.plans.presets import plan
-from weft.text.dates import make_dates
+from weft.samples.dates import make_dates
 from weft.training.observers import Bar
 
 
@@ -17,16 +17,18 @@ from weft.training.observers import Bar
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few pairs and steps, which teach it nothing (the promise of 99 % is `make demo`'s to keep), and no pictures."""
     torch.set_num_threads(1)
-    recipe, pairs = plan("dates").with_settings(SMALL), make_dates(held_out=1, valid=2, train_pairs=50)
+    recipes = {"dates": plan("dates").with_settings(SMALL), "gpt-tiny": plan("gpt-tiny").with_settings({"width": 16})}
+    pairs = make_dates(held_out=1, valid=2, train_pairs=50)
     find_spec = importlib.util.find_spec
-    monkeypatch.setattr("weft.plans.presets.plan", lambda _: recipe)
-    monkeypatch.setattr("weft.text.dates.make_dates", lambda: pairs)
+    monkeypatch.setattr("weft.plans.presets.plan", recipes.__getitem__)
+    monkeypatch.setattr("weft.samples.dates.make_dates", lambda: pairs)
     monkeypatch.setattr("weft.commands.demo._report", lambda *_: None)
+    monkeypatch.setattr("weft.commands.demo.STEPS", 2)
     for module in ("importlib.util", "weft.training.run"):
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None if name == "matplotlib" else find_spec(name))
 
 
-def test_it_can_be_stopped_and_begun_anew_and_does_without_a_picture(
+def test_a_stopped_demo_starts_over_and_runs_without_matplotlib(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ctrl_c(*_: object) -> None:
@@ -35,7 +37,7 @@ def test_it_can_be_stopped_and_begun_anew_and_does_without_a_picture(
     with monkeypatch.context() as patched:
         patched.setattr(Bar, "step", ctrl_c)
         done = weft("demo", "--out", str(tmp_path / "demo"))
-    assert (done.returncode, done.stderr) == (130, "weft: stopped. The next `weft demo` begins anew.\n")
+    assert (done.returncode, done.stderr) == (130, "weft: stopped. The next `weft demo` starts over.\n")
     done = weft("demo", "--out", str(tmp_path / "demo"))
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "demo/dates/model.safetensors").is_file()
@@ -43,7 +45,7 @@ def test_it_can_be_stopped_and_begun_anew_and_does_without_a_picture(
 
 
 @pytest.mark.parametrize("place", ["dates/thesis.tex", "dates/plan.yaml", "thesis.tex"])
-def test_what_is_not_an_earlier_demo_is_left_alone(tmp_path: Path, place: str) -> None:
+def test_files_that_are_not_an_earlier_demo_are_kept(tmp_path: Path, place: str) -> None:
     (tmp_path / place).parent.mkdir(exist_ok=True)
     (tmp_path / place).write_text("years of work")
     done = weft("demo", "--out", str(tmp_path))

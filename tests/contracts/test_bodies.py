@@ -13,10 +13,11 @@ from weft.parts.call import Call
 from weft.parts.dropout import Dropout
 from weft.parts.layers import Add
 from weft.plans.catalogues import ACTIVATIONS, FEED_FORWARDS, JOINS, NORMS, WIRINGS
+from weft.plans.part import Part
 
 
 class Feeding(nn.Module):
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: Part | str) -> None:
         super().__init__()
         self.feed = part(FEED_FORWARDS, name, D)
 
@@ -54,6 +55,7 @@ SOME_FEED_FORWARDS = [name for name in FEED_FORWARDS if name != "none"]
 Make = Callable[[], nn.Module]
 EVERY = {
     **{f"feed_forward-{name}": partial(Feeding, name) for name in SOME_FEED_FORWARDS},
+    **{f"feed_forward-{name}-bias=no": partial(Feeding, Part(name, {"bias": False})) for name in SOME_FEED_FORWARDS},
     **{f"activation-{name}": partial(part, ACTIVATIONS, name) for name in ACTIVATIONS},
     **{f"norm-{name}": partial(part, NORMS, name, D) for name in NORMS},
     **{f"join-{name}": partial(Joining, name) for name in JOINS},

@@ -6,10 +6,11 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from tests.contracts.tiny import every_model, filled, model_with, sentences, there_and_back, tiny_plan, without_gradient
-from weft.measuring.cost import declared
-from weft.measuring.turns import looks
-from weft.models.sequence_to_sequence import PAD, Batch
-from weft.parts.call import Memory, State
+from tests.pairs import pair_batch
+from weft.data.codecs.subwords import PAD
+from weft.measuring.scaling import declared
+from weft.measuring.workloads import cross_mixers
+from weft.parts.call import Call, Memory, State
 
 every_part = pytest.mark.parametrize(("slot", "name"), list(every_model()))
 
@@ -25,7 +26,7 @@ def longer(tokens: Tensor) -> Tensor:
 @every_part
 def test_every_parameter_gets_a_gradient(slot: str, name: str) -> None:
     model = model_with(slot, name)
-    model(Batch(sentences(6, 4), sentences(5, 3))).objective.backward()
+    model(pair_batch(sentences(6, 4), sentences(5, 3))).objective.backward()
     assert without_gradient(model) == []
 
 
@@ -38,15 +39,15 @@ def test_padding_of_the_source_changes_nothing(slot: str, name: str) -> None:
 @every_part
 def test_padding_of_the_target_changes_nothing(slot: str, name: str) -> None:
     model, source, target = model_with(slot, name), sentences(6, 4), sentences(5, 3)
-    ours, padded = model(Batch(source, target)), model(Batch(source, longer(target)))
+    ours, padded = model(pair_batch(source, target)), model(pair_batch(source, longer(target)))
     assert_close((padded.objective, padded.nll), (ours.objective, ours.nll))
     assert padded.count == ours.count == 8
 
 
 @every_part
-def test_all_of_the_source_is_one_step_away_where_a_plan_declares_it(slot: str, name: str) -> None:
-    """Whoever looks sees every column from the first word on; whoever does not sees the first alone, or none of them
-    where it is given states."""
+def test_first_word_sees_all_of_the_source_where_a_plan_declares_it(slot: str, name: str) -> None:
+    """A decoder with attention sees every column from the first word on; one without sees the first alone, or none of
+    them where it is given states."""
     model, first = model_with(slot, name), torch.tensor([[5]])
     output, keep = torch.randn(1, 4, 16, dtype=torch.float64), torch.ones(1, 4, dtype=torch.bool)
     final = model.encode(sentences(4)).final
@@ -57,8 +58,8 @@ def test_all_of_the_source_is_one_step_away_where_a_plan_declares_it(slot: str, 
     changes = torch.eye(4, dtype=torch.float64)[:, None, :, None]  # one column at a time
     seen = [not torch.equal(word(output + change), word(output)) for change in changes]
     chosen = tiny_plan(slot, name)
-    assert seen == ([True] * 4 if looks(chosen) else [final is None, False, False, False])
-    assert declared(chosen, [4])[0].model_path == 1 or not looks(chosen)
+    assert seen == ([True] * 4 if cross_mixers(chosen) else [final is None, False, False, False])
+    assert declared(chosen, [4])[0].model_path == 1 or not cross_mixers(chosen)
 
 
 @every_part
@@ -83,7 +84,7 @@ def test_step_by_step_equals_all_at_once(slot: str, name: str) -> None:
     for pieces in ([1, 1, 1, 1, 1], [2, 1, 2]):
         state, positions = State(), torch.arange(5).expand(2, 5)
         steps = [
-            model.decode(piece, memory, where, state)
+            model.decode(piece, memory, Call(positions=where, state=state))
             for piece, where in zip(target.split(pieces, 1), positions.split(pieces, 1))
         ]
         assert_close(torch.cat(steps, 1), whole)
@@ -91,14 +92,14 @@ def test_step_by_step_equals_all_at_once(slot: str, name: str) -> None:
 
 @every_part
 @torch.inference_mode()
-def test_hypotheses_share_a_sentence_and_change_places(slot: str, name: str) -> None:
+def test_hypotheses_of_a_sentence_can_be_reordered(slot: str, name: str) -> None:
     """Two hypotheses of each of two sentences; after a step, the second of each goes on from the first."""
     model, source, state = model_with(slot, name), sentences(6, 4), State()
     memory, first, second = model.encode(source), torch.arange(4, 8)[:, None], torch.arange(8, 12)[:, None]
-    model.decode(first, memory, torch.zeros(4, 1, dtype=torch.long), state)
+    model.decode(first, memory, Call(positions=torch.zeros(4, 1, dtype=torch.long), state=state))
     parents = torch.tensor([0, 0, 2, 2])
     state.select(parents)
-    moved = model.decode(second, memory, torch.ones(4, 1, dtype=torch.long), state)
+    moved = model.decode(second, memory, Call(positions=torch.ones(4, 1, dtype=torch.long), state=state))
     whole = torch.cat((first[parents], second), 1)
     assert_close(moved, hidden(model, source.repeat_interleave(2, 0), whole)[:, 1:])
 
@@ -106,15 +107,14 @@ def test_hypotheses_share_a_sentence_and_change_places(slot: str, name: str) -> 
 @every_part
 def test_batched_equals_single(slot: str, name: str) -> None:
     model, source, target = model_with(slot, name), sentences(6, 4, 1), sentences(3, 5, 2)
-    together = model(Batch(source, target))
-    alone = [
-        model(Batch(source[b : b + 1, :s], target[b : b + 1, :t])) for b, (s, t) in enumerate([(6, 3), (4, 5), (1, 2)])
-    ]
+    together = model(pair_batch(source, target))
+    lengths = [(6, 3), (4, 5), (1, 2)]
+    alone = [model(pair_batch(source[b : b + 1, :s], target[b : b + 1, :t])) for b, (s, t) in enumerate(lengths)]
     assert_close(torch.stack([loss.nll for loss in alone]).sum(), together.nll)
 
 
 @every_part
-def test_there_and_back(slot: str, name: str) -> None:
+def test_weights_survive_saving_and_loading(slot: str, name: str) -> None:
     model, source, target = model_with(slot, name), sentences(6, 4), sentences(5, 3)
     again = filled(model_with(slot, name), there_and_back(model))
     assert torch.equal(hidden(again, source, target), hidden(model, source, target))
@@ -122,7 +122,7 @@ def test_there_and_back(slot: str, name: str) -> None:
 
 @every_part
 def test_a_first_step_of_training_makes_the_loss_smaller(slot: str, name: str) -> None:
-    model, batch = model_with(slot, name), Batch(sentences(6, 4), sentences(5, 3))
+    model, batch = model_with(slot, name), pair_batch(sentences(6, 4), sentences(5, 3))
     before = model(batch).objective
     before.backward()
     with torch.no_grad():

@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.contracts.tiny import TINY_TRANSLATORS
 from weft.plans import names, plan
-from weft.plans.check import check
 from weft.plans.part import Part
 from weft.plans.plan import Plan
 from weft.plans.presets import read_plan_file
+from weft.plans.rules import check
 
 every_preset = pytest.mark.parametrize("name", names())
 
@@ -78,11 +79,37 @@ def test_the_rates_of_table_3(name: str) -> None:
     assert plan(name).training.rate == pytest.approx((plan(name).width * 4000) ** -0.5, rel=0.005)
 
 
-@pytest.mark.parametrize("name", [name for name in names() if name.endswith("-tiny")])
+@pytest.mark.parametrize("name", TINY_TRANSLATORS)
 def test_the_size_of_the_tiny_models(name: str) -> None:
     """The size that the score of record is told for, in every family."""
     assert parameters(plan(name)) / 1e6 == pytest.approx(2.6, rel=0.05)
-    assert plan(name).ends.vocabulary == 10_000
+    assert plan(name).vocabulary == 10_000
+
+
+LANGUAGE_MODELS = [name for name in names() if plan(name).task.name == "language-model"]
+PUBLISHED = {"gpt-2": 124_439_808, "llama": 6_738_415_616}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_language_models_have_their_size(name: str) -> None:
+    """To the last parameter."""
+    assert parameters(plan(name)) == PUBLISHED[name]
+
+
+@pytest.mark.parametrize("name", LANGUAGE_MODELS)
+def test_language_models_are_decoders_that_read_blocks(name: str) -> None:
+    chosen = plan(name)
+    assert chosen.model == Part("decoder")
+    assert chosen.training.batching.name == "blocks"
+    assert chosen.training.best_by == "loss"
+    assert chosen.head.options.get("smoothing", 0.0) == 0.0
+    assert chosen.training.batching.options["length"] == chosen.training.longest
+
+
+def test_the_convolutions_of_conv_lm_see_a_block() -> None:
+    dilations = [part.options["dilation"] for part in plan("conv-lm").decoder.mixer]
+    assert sum(dilations) + 1 == plan("conv-lm").training.batching.options["length"]
+    assert len(dilations) == plan("conv-lm").decoder.layers
 
 
 @pytest.mark.parametrize(
@@ -108,7 +135,7 @@ def test_every_attention_of_a_row_has_its_heads(name: str, differences: dict[str
 def test_gnmt_is_residual_from_the_third_layer_on_and_reads_both_ways_in_the_first() -> None:
     chosen = plan("gnmt")
     for side in (chosen.encoder, chosen.decoder):
-        assert [part.name for part in side.join] == ["replace"] * 2 + ["add"] * 6
+        assert [part.name for part in side.join] == ["none"] * 2 + ["add"] * 6
     assert [part.options.get("direction", "both") for part in chosen.encoder.mixer] == ["both"] + ["forward"] * 7
 
 
@@ -122,7 +149,7 @@ def test_bytenets_dilations_double_from_1_to_16() -> None:
     [
         ("transformer-base", "encoder.layers", 6),
         ("transformer-base", "encoder.dropout", 0.1),
-        ("transformer-base", "ends.head.options", {"smoothing": 0.1}),
+        ("transformer-base", "head.options", {"smoothing": 0.1}),
         ("transformer-c-n2", "decoder.layers", 2),
         ("transformer-c-n4", "encoder.layers", 4),
         ("transformer-c-n8", "encoder.layers", 8),
@@ -132,9 +159,9 @@ def test_bytenets_dilations_double_from_1_to_16() -> None:
         ("transformer-c-ff4096", "encoder.feed_forward.options", {"hidden": 4096}),
         ("transformer-d-drop0", "decoder.dropout", 0.0),
         ("transformer-d-drop2", "encoder.dropout", 0.2),
-        ("transformer-d-smooth0", "ends.head.options", {}),
-        ("transformer-d-smooth2", "ends.head.options", {"smoothing": 0.2}),
-        ("transformer-e", "ends.position.name", "learned"),
+        ("transformer-d-smooth0", "head.options", {}),
+        ("transformer-d-smooth2", "head.options", {"smoothing": 0.2}),
+        ("transformer-e", "position.name", "learned"),
         ("transformer-big", "encoder.dropout", 0.3),
         ("seq2seq-rnn", "encoder.mixer.options", {"direction": "backward"}),
         ("gnmt", "encoder.layers", 8),

@@ -7,8 +7,8 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from weft.models.sequence_to_sequence import END, PAD
-from weft.plans.catalogues import ALL
+from weft.data.codecs.subwords import END, PAD
+from weft.plans.catalogues import ALL, CROSSES, DECODERS, ENCODERS, MIXERS
 from weft.plans.part import Part
 from weft.plans.plan import Plan
 from weft.plans.presets import names, plan
@@ -17,40 +17,46 @@ B, T, D, V = 3, 5, 16, 260  # 16: the default of 8 heads divides it
 
 TINY = {"width": D, "layers": 2, "dropout": 0.0, "vocabulary": V}
 
-LAYERS_ALONE = {"feed_forward": "none", "norm": "none", "join": "replace"}
-RECURRENT = {**LAYERS_ALONE, "mixer": "lstm", "cross": "additive"}
-GOING_ON = {**RECURRENT, "encoder.mixer": {"name": "lstm", "direction": "backward"}, "encoder.stack": "ending"}
 
-# Decoders that are more than a list of layers, with what they are made of.
-DECODERS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "continuing": {**GOING_ON, "cross": "none"},
-    "attend-first": {**RECURRENT, "mixer": "gru", "layers": 1},
-    "attend-below": {**RECURRENT, "layers": 3},
-    "input-feeding": GOING_ON,
-    "attend-everywhere": {**LAYERS_ALONE, "mixer": "convolution", "join": "scaled-add", "cross": "dot"},
-    "stacked": {"mixer": "bottleneck", "cross": "none"},
-}
+def under(name: str) -> dict[str, Any]:
+    """The settings of a decoder of this kind, and of an encoder that gives what it needs: by what it declares."""
+    declared = DECODERS.makes(name)
+    settings: dict[str, Any] = dict.fromkeys((*declared.without, *declared.without_at_bottom), "none")
+    settings["cross"] = "none" if declared.source else "attention"
+    if declared.most_layers is not None:
+        settings["layers"] = declared.most_layers
+    if declared.is_recurrent:
+        settings |= {"mixer": "lstm", "encoder.mixer": {"name": "lstm", "direction": "backward"}}
+        settings |= dict.fromkeys(("feed_forward", "norm", "join"), "none")  # states alone are handed on
+    givers = [giver for giver in ENCODERS if ENCODERS.makes(giver).gives == declared.needs]
+    return {**settings, "encoder.stack": givers[0], "decoder.stack": name}
 
-# Encoders, under decoders that take up what they hand on.
-ENCODERS: dict[str, dict[str, Any]] = {
-    "plain": {"encoder.stack": "plain"},
-    "ending": {**GOING_ON, "decoder.stack": "input-feeding"},
-    "recalling": {"encoder.stack": "recalling", "cross": "dot"},
-    "unfolded": {**DECODERS["stacked"], "encoder.stack": "unfolded", "decoder.stack": "stacked"},
-}
+
+def over(name: str) -> dict[str, Any]:
+    """The settings of an encoder of this kind, and of a decoder that uses what it gives."""
+    declared, settings = ENCODERS.makes(name), {}
+    for extra in declared.gives:
+        decoders = [each for each in DECODERS if extra in (*DECODERS.makes(each).needs, *DECODERS.makes(each).uses)]
+        crosses = [each for each in CROSSES if extra in getattr(CROSSES.makes(each), "uses", ())]
+        settings |= under(decoders[0]) if decoders else {"cross": crosses[0]}
+    if not declared.keeps_tokens:
+        settings["mixer"] = next(each for each in MIXERS if not MIXERS.makes(each).attends)
+    return {**settings, "encoder.stack": name}
+
 
 # For each slot, the settings that put a part into a whole model.
 PLACES: dict[str, Any] = {
     "mixer": lambda name: {"mixer": name},
-    "cross": lambda name: {"cross": name, **({"decoder.stack": "stacked"} if name == "none" else {})},
+    "mixer.position": lambda name: {"mixer": {"name": "attention", "position": name}},
+    "mixer.pattern": lambda name: {"mixer": {"name": "attention", "pattern": name}},
+    "cross": lambda name: under("bytenet") if name == "none" else {"cross": name},
     "feed_forward": lambda name: {"feed_forward": name},
     "activation": lambda name: {"feed_forward": {"name": "mlp", "activation": name}},
     "norm": lambda name: {"norm": name},
     "join": lambda name: {"join": name},
     "wiring": lambda name: {"wiring": name},
-    "encoder.stack": lambda name: ENCODERS[name],
-    "decoder.stack": lambda name: {**DECODERS[name], "decoder.stack": name},
+    "encoder.stack": over,
+    "decoder.stack": under,
     "embedding": lambda name: {"embedding": name},
     "position": lambda name: {"position": name, "head": "linear"},  # a tied head cannot go with every position
     "head": lambda name: {"head": name},
@@ -58,12 +64,16 @@ PLACES: dict[str, Any] = {
 }
 
 
+TRANSLATORS = [name for name in names() if plan(name).task.name == "translation"]
+TINY_TRANSLATORS = [name for name in TRANSLATORS if name.endswith("-tiny")]
+
+
 def every_model() -> Iterator[tuple[str, str]]:
-    """Slot and name of every part that can stand in a model, and the small one of every family."""
+    """Slot and name of every part that can stand in a model, and the small translator of every family."""
     for catalogue in ALL:
         if catalogue.slot in PLACES:
             yield from ((catalogue.slot, name) for name in catalogue)
-    yield from (("preset", name) for name in names() if name.endswith("-tiny"))
+    yield from (("preset", name) for name in TINY_TRANSLATORS)
 
 
 def model_with(slot: str, name: str) -> nn.Module:
@@ -120,7 +130,7 @@ def without_gradient(module: nn.Module) -> list[str]:
     return [name for name, p in module.named_parameters() if p.grad is None or not p.grad.any()]
 
 
-def part(catalogue: Any, name: str, *given: Any) -> Any:
+def part(catalogue: Any, choice: Part | str, *given: Any) -> Any:
     """A part with its defaults."""
-    made = catalogue.build(Part(name), *given)
+    made = catalogue.build(choice, *given)
     return stirred(made.double()) if isinstance(made, nn.Module) else made

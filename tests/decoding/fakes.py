@@ -1,13 +1,17 @@
-"""Models that can be worked out by hand: the next token hangs on the last one, and on the source's first."""
+"""Models that can be worked out by hand: the next token depends on the last one, and on the source's first."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from weft.models.sequence_to_sequence import END, PAD, START
-from weft.parts.call import Memory, State, Watch
+from tests.pairs import prompt
+from weft.data.codecs.subwords import END, PAD, START
+from weft.decoding import Hypothesis, Search
+from weft.models.base import Inputs
+from weft.parts.call import Call, Memory, Watch
 
 A, B, C = 3, 4, 5
 VOCABULARY = 50  # most of it never comes: there is room for wide beams
@@ -38,22 +42,23 @@ class TableModel:
 
     def __init__(self, tables: Mapping[int, Table], limit: int | None = None):
         self.head = TableHead(tables)
-        self.limits = (None, limit)
+        self.limits = {"source": None, "target": limit}
         self.rows: list[int] = []
         self.encoded = 0
 
-    def encode(self, source: Tensor, watch: Watch | None = None) -> Memory:
+    def prompt(self, inputs: Inputs, call: Call) -> Memory:
         self.encoded += 1
-        return Memory(source[:, :, None].float(), source != PAD)
+        return Memory(inputs["source"][:, :, None].float(), inputs["source"] != PAD)
 
-    def decode(
-        self, tokens: Tensor, memory: Memory, positions: Tensor, state: State, watch: Watch | None = None
-    ) -> Tensor:
+    def decode(self, tokens: Tensor, memory: Memory | None, call: Call) -> Tensor:
         self.rows.append(tokens.size(0))
-        assert positions.tolist() == [[len(self.rows) - 1]] * tokens.size(0)
-        history = state.append("history", tokens)  # (R, T)
-        if watch is not None:
-            watch.see("decoder", "history", history)
+        assert memory is not None
+        assert call.positions is not None
+        assert call.state is not None
+        assert call.positions.tolist() == [[len(self.rows) - 1]] * tokens.size(0)
+        history = call.state.append("history", tokens)  # (R, T)
+        if call.watch is not None:
+            call.watch.see("decoder", "history", history)
         beams = tokens.size(0) // max(1, memory.output.size(0))
         source = memory.output[:, :1].repeat_interleave(beams, 0)  # (R, 1, 1)
         return torch.cat((source, tokens[:, :, None].float()), -1)  # (R, 1, 2)
@@ -74,6 +79,13 @@ class History:
 
     def change(self, place: str, name: str, value: Tensor) -> Tensor:
         return value
+
+
+def searched(
+    search: Search, models: Sequence[Any], source: Tensor, watch: Watch | None = None
+) -> list[list[Hypothesis]]:
+    """What a search finds for sources (B, S)."""
+    return search(models, prompt(models, source), watch)
 
 
 def one_table(table: Table, limit: int | None = None) -> TableModel:

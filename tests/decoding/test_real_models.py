@@ -6,17 +6,20 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.decoding.fakes import searched
+from weft.data.batches import pad
+from weft.data.codecs.subwords import END, START
 from weft.decoding import Beam, Greedy, Hypothesis, Sample, Search, search_all
-from weft.models.sequence_to_sequence import END, START, SequenceToSequence
+from weft.models.encoder_decoder import EncoderDecoder
+from weft.parts.call import Call
 from weft.plans import plan
-from weft.text.batches import filled
 
 SMALL = {"width": 16, "layers": 2, "mixer.heads": 2, "cross.heads": 2, "feed_forward.hidden": 24, "vocabulary": 260}
 SOURCES = [[7, 8, 9, END], [5, END], [100, 7, 42, 17, 9, 11, END], [6, 6, 6, END]]
 SEARCHES = [Greedy(), Beam(1), Beam(4), Beam(3, length_penalty=0.0), Sample(temperature=2.0)]
 
 
-def small(seed: int = 1, **settings: object) -> SequenceToSequence:
+def small(seed: int = 1, **settings: object) -> EncoderDecoder:
     """Its words differ in how likely they are and END is the likeliest, so that sentences end, one after the other."""
     torch.manual_seed(seed)
     model = plan("transformer-tiny").with_settings({**SMALL, **settings}).build().eval()
@@ -29,7 +32,7 @@ def small(seed: int = 1, **settings: object) -> SequenceToSequence:
 FAMILIES = ["seq2seq-rnn", "bahdanau", "luong", "gnmt", "convs2s", "bytenet"]
 
 
-def small_of(family: str) -> SequenceToSequence:
+def small_of(family: str) -> EncoderDecoder:
     """The same of another family: 16 wide, three layers where it may have them."""
     torch.manual_seed(1)
     found = plan(f"{family}-tiny")
@@ -45,7 +48,7 @@ MODEL = small()
 
 
 @torch.no_grad()
-def recomputed(model: SequenceToSequence, source: list[int], ids: tuple[int, ...]) -> Tensor:
+def recomputed(model: EncoderDecoder, source: list[int], ids: tuple[int, ...]) -> Tensor:
     """Log-probabilities of a hypothesis, all positions at once and nothing remembered."""
     memory = model.encode(torch.tensor([source]))
     hidden = model.decode(torch.tensor([[START, *ids[:-1]]]), memory)
@@ -63,7 +66,7 @@ def same(left: list[Hypothesis], right: list[Hypothesis]) -> bool:
 @pytest.mark.parametrize("settings", [{}, {"position": "learned"}, {"wiring": "pre", "feed_forward": "swiglu"}])
 def test_step_by_step_is_all_at_once(search: Search, settings: dict[str, str]) -> None:
     model = small(**settings)
-    for source, found in zip(SOURCES, search([model], filled(SOURCES))):
+    for source, found in zip(SOURCES, searched(search, [model], pad(SOURCES))):
         assert found
         for hypothesis in found:
             expected = recomputed(model, source, hypothesis.ids)
@@ -74,64 +77,64 @@ def test_step_by_step_is_all_at_once(search: Search, settings: dict[str, str]) -
 @pytest.mark.parametrize("family", FAMILIES)
 def test_step_by_step_is_all_at_once_in_every_family(search: Search, family: str) -> None:
     model = small_of(family)
-    for source, found in zip(SOURCES, search([model], filled(SOURCES))):
+    for source, found in zip(SOURCES, searched(search, [model], pad(SOURCES))):
         for hypothesis in found:
             expected = recomputed(model, source, hypothesis.ids)
             assert hypothesis.log_probs == pytest.approx(expected.tolist(), abs=1e-5)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_families_vote_with_each_other(family: str) -> None:
+def test_ensemble_of_two_families_averages_probabilities(family: str) -> None:
     models = [MODEL, small_of(family)]
-    for source, found in zip(SOURCES, Beam(3)(models, filled(SOURCES))):
+    for source, found in zip(SOURCES, searched(Beam(3), models, pad(SOURCES))):
         for hypothesis in found:
             each = torch.stack([recomputed(model, source, hypothesis.ids).exp() for model in models])
             assert [math.exp(p) for p in hypothesis.log_probs] == pytest.approx(each.mean(0).tolist(), abs=1e-5)
 
 
-def test_sentences_end_one_after_the_other() -> None:
+def test_sentences_end_at_different_lengths() -> None:
     """Else the tests of this file would say little."""
-    lengths = {len(found[0].ids) for found in Greedy()([MODEL], filled(SOURCES))}
+    lengths = {len(found[0].ids) for found in searched(Greedy(), [MODEL], pad(SOURCES))}
     assert len(lengths) > 1
 
 
 @pytest.mark.parametrize("search", [Greedy(), Beam(1), Beam(4), Beam(3, length_penalty=0.0)])
 def test_a_batch_finds_what_each_sentence_finds_alone(search: Search) -> None:
-    together = search([MODEL], filled(SOURCES))
+    together = searched(search, [MODEL], pad(SOURCES))
     for source, found in zip(SOURCES, together):
-        (alone,) = search([MODEL], filled([source]))
+        (alone,) = searched(search, [MODEL], pad([source]))
         assert same(found, alone)
 
 
 @pytest.mark.parametrize("search", [Greedy(), Beam(3)])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_so_it_does_in_every_family(family: str, search: Search) -> None:
+def test_a_batch_finds_what_each_sentence_finds_alone_in_every_family(family: str, search: Search) -> None:
     """States leave the batch with their sentence; the shortest source is its end alone."""
     model, sources = small_of(family), [*SOURCES, [END]]
     with torch.no_grad():
         model.head.bias[END] = 1.0  # most go on to the longest that their source allows, each its own
-    together = search([model], filled(sources))
+    together = searched(search, [model], pad(sources))
     assert len({len(found[0].ids) for found in together}) > 1
     for source, found in zip(sources, together):
-        (alone,) = search([model], filled([source]))
+        (alone,) = searched(search, [model], pad([source]))
         assert same(found, alone)
 
 
-def test_a_beam_of_one_is_greedy() -> None:
-    for beam, greedy in zip(Beam(1)([MODEL], filled(SOURCES)), Greedy()([MODEL], filled(SOURCES))):
+def test_beam_of_one_is_greedy() -> None:
+    for beam, greedy in zip(searched(Beam(1), [MODEL], pad(SOURCES)), searched(Greedy(), [MODEL], pad(SOURCES))):
         assert same(beam, greedy)
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_twice_the_same_model_is_the_model(search: Search) -> None:
-    for twice, once in zip(search([MODEL, MODEL], filled(SOURCES)), search([MODEL], filled(SOURCES))):
+def test_ensemble_of_equal_models_is_the_model(search: Search) -> None:
+    for twice, once in zip(searched(search, [MODEL, MODEL], pad(SOURCES)), searched(search, [MODEL], pad(SOURCES))):
         assert same(twice, once)
 
 
 @pytest.mark.parametrize("search", [Greedy(), Beam(3)])
-def test_several_models_vote_with_the_mean_of_their_probabilities(search: Search) -> None:
+def test_ensemble_averages_probabilities(search: Search) -> None:
     models = [MODEL, small(seed=2, width=8)]
-    for source, found in zip(SOURCES, search(models, filled(SOURCES))):
+    for source, found in zip(SOURCES, searched(search, models, pad(SOURCES))):
         for hypothesis in found:
             each = torch.stack([recomputed(model, source, hypothesis.ids).exp() for model in models])
             assert [math.exp(p) for p in hypothesis.log_probs] == pytest.approx(each.mean(0).tolist(), abs=1e-5)
@@ -154,32 +157,32 @@ class Lookers:
 @pytest.mark.parametrize("search", [Greedy(), Beam(4)])
 def test_watched_attention_follows_the_hypotheses(search: Search) -> None:
     watch = Lookers()
-    for source, found in zip(SOURCES, search([MODEL], filled(SOURCES), watch)):
+    for source, found in zip(SOURCES, searched(search, [MODEL], pad(SOURCES), watch)):
         for hypothesis in found:
             on_the_way = [watch.steps[step][row, :, 0] for step, row in enumerate(hypothesis.rows)]  # (H, S) each
             again = Lookers()
             with torch.no_grad():
                 memory = MODEL.encode(torch.tensor([source]))
-                MODEL.decode(torch.tensor([[START, *hypothesis.ids[:-1]]]), memory, watch=again)
+                MODEL.decode(torch.tensor([[START, *hypothesis.ids[:-1]]]), memory, Call(watch=again))
             for step, seen in enumerate(on_the_way):
                 torch.testing.assert_close(seen[:, : len(source)], again.steps[0][0, :, step], atol=1e-5, rtol=0)
                 assert not seen[:, len(source) :].any(), "nothing looks at padding"
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_no_sources_no_hypotheses(search: Search) -> None:
-    assert search([MODEL], torch.zeros(0, 5, dtype=torch.long)) == []
+def test_no_sources_give_no_hypotheses(search: Search) -> None:
+    assert searched(search, [MODEL], torch.zeros(0, 5, dtype=torch.long)) == []
 
 
-def test_an_empty_source_is_its_end() -> None:
+def test_empty_source_is_translated() -> None:
     for search in SEARCHES:
-        (found,) = search([MODEL], filled([[END]]))
+        (found,) = searched(search, [MODEL], pad([[END]]))
         assert len(found[0].ids) <= 22
 
 
-def test_many_sources_come_back_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.decoding.many.CELLS", 40)  # batches of a few sentences
-    for source, found in zip(SOURCES * 3, search_all(Beam(2), [MODEL], SOURCES * 3), strict=True):
-        (alone,) = Beam(2)([MODEL], filled([source]))
+def test_search_all_keeps_the_order_of_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.decoding.many.POSITIONS", 40)  # batches of a few sentences
+    for source, found in zip(SOURCES * 3, search_all(Beam(2), [MODEL], SOURCES * 3, START, END), strict=True):
+        (alone,) = searched(Beam(2), [MODEL], pad([source]))
         assert same(found, alone)
-    assert search_all(Beam(2), [MODEL], []) == []
+    assert search_all(Beam(2), [MODEL], [], START, END) == []

@@ -6,10 +6,10 @@ from collections import Counter
 import pytest
 import torch
 
-from tests.decoding.fakes import FOREVER, TRAP, A, B, C, TableModel, one_table, sources
+from tests.decoding.fakes import FOREVER, TRAP, A, B, C, TableModel, one_table, searched, sources
+from weft.data.codecs.subwords import END, START
 from weft.decoding import Greedy, Sample
 from weft.errors import WeftError
-from weft.models.sequence_to_sequence import END, START
 
 P = {A: 0.5, B: 0.3, C: 0.2}
 ONE_WORD = {START: P, A: {END: 1.0}, B: {END: 1.0}, C: {END: 1.0}}
@@ -21,7 +21,7 @@ def shaped(sample: Sample) -> list[float]:
     return (weights / weights.sum()).tolist()
 
 
-def test_the_models_own_distribution() -> None:
+def test_default_is_the_models_own_distribution() -> None:
     assert shaped(Sample()) == pytest.approx([0.5, 0.3, 0.2])
 
 
@@ -34,7 +34,7 @@ def test_temperature_sharpens_or_flattens(temperature: float) -> None:
 @pytest.mark.parametrize(
     ("top_k", "expected"), [(1, [1, 0, 0]), (2, [0.625, 0.375, 0]), (3, P.values()), (9, P.values())]
 )
-def test_only_the_top_k(top_k: int, expected: list[float]) -> None:
+def test_top_k_keeps_the_k_likeliest(top_k: int, expected: list[float]) -> None:
     assert shaped(Sample(top_k=top_k)) == pytest.approx(list(expected))
 
 
@@ -42,7 +42,7 @@ def test_only_the_top_k(top_k: int, expected: list[float]) -> None:
     ("top_p", "expected"),
     [(0.0, [1, 0, 0]), (0.49, [1, 0, 0]), (0.51, [0.625, 0.375, 0]), (0.79, [0.625, 0.375, 0]), (0.81, P.values())],
 )
-def test_the_fewest_that_hold_top_p(top_p: float, expected: list[float]) -> None:
+def test_top_p_keeps_the_fewest_that_hold_p(top_p: float, expected: list[float]) -> None:
     assert shaped(Sample(top_p=top_p)) == pytest.approx(list(expected))
 
 
@@ -53,20 +53,20 @@ def test_top_p_is_for_each_row_and_in_any_order() -> None:
 
 
 @pytest.mark.parametrize("sample", [Sample(temperature=1e-4), Sample(top_k=1), Sample(top_p=0.0)])
-def test_the_sharpest_is_greedy(sample: Sample) -> None:
+def test_sharpest_sampling_is_greedy(sample: Sample) -> None:
     batch = sources(1, 4, 2)
     for table in (TRAP, FOREVER, ONE_WORD):
-        assert sample([one_table(table)], batch) == Greedy()([one_table(table)], batch)
+        assert searched(sample, [one_table(table)], batch) == searched(Greedy(), [one_table(table)], batch)
 
 
 def test_draws_are_as_frequent_as_they_are_probable() -> None:
-    (found,) = Sample(draws=4000)([one_table(ONE_WORD)], sources(2))
+    (found,) = searched(Sample(draws=4000), [one_table(ONE_WORD)], sources(2))
     counts = Counter(hypothesis.ids[0] for hypothesis in found)
     assert {token: counts[token] / 4000 for token in P} == pytest.approx(P, abs=0.025)
 
 
-def test_log_probs_are_the_models_not_those_of_the_sharpened() -> None:
-    (found,) = Sample(temperature=0.3, top_k=2, draws=20)([one_table(ONE_WORD)], sources(2))
+def test_log_probs_are_the_models_own() -> None:
+    (found,) = searched(Sample(temperature=0.3, top_k=2, draws=20), [one_table(ONE_WORD)], sources(2))
     assert {h.ids[0] for h in found} == {A, B}
     for hypothesis in found:
         assert [math.exp(p) for p in hypothesis.log_probs] == pytest.approx([P[hypothesis.ids[0]], 1.0])
@@ -76,36 +76,36 @@ def test_the_same_seed_gives_the_same_draws() -> None:
     batch = sources(2, 3)
 
     def draws(seed: int) -> object:
-        return Sample(draws=20, seed=seed)([one_table(TRAP)], batch)
+        return searched(Sample(draws=20, seed=seed), [one_table(TRAP)], batch)
 
     assert draws(1) == draws(1)
     assert draws(1) != draws(2)
 
 
-def test_what_is_drawn_for_a_sentence_does_not_hang_on_its_neighbours() -> None:
+def test_draws_do_not_depend_on_the_rest_of_the_batch() -> None:
     sample, batch = Sample(draws=3), sources(2, 7, 4)
-    together = sample([one_table(TRAP)], batch)
-    turned = sample([one_table(TRAP)], batch.flip(0))
-    alone = [sample([one_table(TRAP)], batch[i : i + 1, :length])[0] for i, length in enumerate((2, 7, 4))]
+    together = searched(sample, [one_table(TRAP)], batch)
+    turned = searched(sample, [one_table(TRAP)], batch.flip(0))
+    alone = [searched(sample, [one_table(TRAP)], batch[i : i + 1, :length])[0] for i, length in enumerate((2, 7, 4))]
     for found in (turned[::-1], alone):
         assert [[h.ids for h in some] for some in found] == [[h.ids for h in some] for some in together]
 
 
 def test_sentences_and_draws_differ() -> None:
-    found = Sample(draws=8)([one_table(TRAP)], sources(3, 4))
+    found = searched(Sample(draws=8), [one_table(TRAP)], sources(3, 4))
     assert len({h.ids for h in found[0]}) > 1
     assert {h.ids for h in found[0]} != {h.ids for h in found[1]}
 
 
-def test_the_generator_of_everyone_else_is_left_alone() -> None:
+def test_global_random_state_is_unchanged() -> None:
     before = torch.get_rng_state()
-    Sample(draws=5)([one_table(TRAP)], sources(2))
+    searched(Sample(draws=5), [one_table(TRAP)], sources(2))
     assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_draws_belong_to_their_sentence_best_first() -> None:
     tables = {A: {START: {A: 0.7, B: 0.3}, A: {END: 1.0}, B: {END: 1.0}}, B: {START: {C: 1.0}, C: {END: 1.0}}}
-    first, second = Sample(draws=10)([TableModel(tables)], sources(2, 2))
+    first, second = searched(Sample(draws=10), [TableModel(tables)], sources(2, 2))
     assert {h.ids for h in first} == {(A, END), (B, END)}
     assert {h.ids for h in second} == {(C, END)}
     assert (len(first), len(second)) == (10, 10)
@@ -126,11 +126,11 @@ def test_draws_belong_to_their_sentence_best_first() -> None:
         {"seed": -1},
     ],
 )
-def test_what_cannot_be_drawn_from_is_refused(wrong: dict[str, float]) -> None:
+def test_invalid_sampling_options_are_refused(wrong: dict[str, float]) -> None:
     ((name, value),) = wrong.items()
-    with pytest.raises(WeftError, match=f"sampling wants a finite temperature > 0, .*, not Sample.*{name}={value}"):
+    with pytest.raises(WeftError, match=f"sampling needs a finite temperature > 0, .*, got Sample.*{name}={value}"):
         Sample(**wrong)  # type: ignore[arg-type]
 
 
-def test_no_sources_no_draws() -> None:
-    assert Sample(draws=2)([one_table(TRAP)], torch.zeros(0, 4, dtype=torch.long)) == []
+def test_no_sources_give_no_draws() -> None:
+    assert searched(Sample(draws=2), [one_table(TRAP)], torch.zeros(0, 4, dtype=torch.long)) == []

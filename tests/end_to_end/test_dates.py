@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from weft.plans.presets import plan
-from weft.text.dates import make_dates
+from weft.samples.dates import make_dates
 from weft.training.run import begin, trainer
 
 SHORT = {"width": 64, "feed_forward.hidden": 128, "steps": 300, "validate_every": 300, "schedule.warmup": 50}

@@ -31,7 +31,7 @@ def weft(*words: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([sys.executable, "-m", "weft", *words], capture_output=True, text=True, timeout=600)
 
 
-def test_a_training_stops_and_goes_on(small_disk: Path, tmp_path: Path) -> None:
+def test_training_resumes_after_a_full_disk(small_disk: Path, tmp_path: Path) -> None:
     """All checkpoints are kept for the average, until the disk is full of them."""
     keep = ["average_of=100", "average=last"]
     run = small_disk / "run"

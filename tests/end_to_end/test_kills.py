@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from tests.training.tiny import SETTINGS, are_equal, reversed_letters
-from weft.folder import Folder, read_weights
+from weft.folder import Folder
 from weft.training import checkpoint
+from weft.weights import read_weights
 
 EVERY = 10  # steps from one checkpoint to the next
 DICE = random.Random(2017)
@@ -51,11 +52,11 @@ def aimed(words: list[str], word: str, n: int) -> bool:
 
 
 def timed(words: list[str], seconds: float) -> bool:
-    """Whether it was killed so many seconds after it had begun to train, or ended before."""
+    """Whether it was killed this many seconds after it had begun to train, or ended before."""
     process = subprocess.Popen([sys.executable, "-m", "weft", *words], stderr=subprocess.PIPE, text=True)
     assert process.stderr
     said = ""
-    while "going on from step" not in said and "pairs to validate on" not in said and process.poll() is None:
+    while "resuming from step" not in said and "validation pairs" not in said and process.poll() is None:
         said += process.stderr.readline()
     time.sleep(seconds)
     process.send_signal(signal.SIGKILL)
@@ -76,7 +77,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.torture)])
-def test_a_training_that_is_killed_ends_as_if_it_had_not_been(tmp_path: Path, kills: int) -> None:
+def test_killed_training_ends_with_the_same_bits(tmp_path: Path, kills: int) -> None:
     steps = 3 * EVERY * kills
     left_alone, killed = tmp_path / "left-alone", tmp_path / "killed"
     subprocess.run([sys.executable, "-m", "weft", *begin(left_alone, steps)], check=True, capture_output=True)

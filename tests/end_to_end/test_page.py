@@ -15,11 +15,11 @@ import pytest
 import torch
 
 import weft
-from tests.checking.test_check import model_folder
+from tests.checking.test_checks import model_folder
 from tests.contracts.tiny import tiny_plan
 from weft.errors import install
-from weft.viewing.attention import Attention
-from weft.viewing.heads import Head
+from weft.viewing.attention_heads import KINDS, Head
+from weft.viewing.attention_maps import AttentionMaps
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if os.environ.get("WEFT_REQUIRE_BROWSER") != "1":
@@ -47,7 +47,7 @@ def model() -> weft.Translator:
 
 
 @pytest.fixture(scope="module")
-def seen(model: weft.Translator) -> Attention:
+def seen(model: weft.Translator) -> AttentionMaps:
     return model.attention(TEXT)
 
 
@@ -124,10 +124,10 @@ def test_type_and_translate(page: Page, address: str, model: weft.Translator) ->
     assert lit.nth(weights.index(1.0)).inner_text() == "tired.", "müde was made from it"
 
 
-def test_characters_in_several_tokens_light_up(page: Page, address: str) -> None:
-    open_view(page, address, "translate", "Zoë likes tea – a lot.")
+def test_words_with_multibyte_characters_are_highlighted(page: Page, address: str) -> None:
+    open_view(page, address, "translate", "Zoë likes 🍵 tea – a lot.")
     page.locator(".output .word").first.hover()
-    expect(page.locator(".mirror mark")).to_have_text(["Zoë", "likes", "tea", "–", "a", "lot."])
+    expect(page.locator(".mirror mark")).to_have_text(["Zoë", "likes", "🍵", "tea", "–", "a", "lot."])
 
 
 def test_copy_is_offered_where_the_browser_allows_it(page: Page, address: str) -> None:
@@ -139,12 +139,12 @@ def test_copy_is_offered_where_the_browser_allows_it(page: Page, address: str) -
     expect(page.get_by_role("button", name="Copy")).to_be_hidden()
 
 
-def test_other_views_look_at_one_sentence(page: Page, address: str) -> None:
+def test_other_views_show_one_sentence(page: Page, address: str) -> None:
     """At the first, or at the one that is chosen in Translate, in the address or in the menu."""
     text = "I am tired. We are eating bread."
     number, sentence = page.get_by_label("number of the sentence"), page.locator(".origin q")
     open_view(page, address, "translate", text)
-    for link, place, said in (("Search", "1", "I am tired."), ("See what it looks at", "2", "We are eating bread.")):
+    for link, place, said in (("Search", "1", "I am tired."), ("Where it looks", "2", "We are eating bread.")):
         page.get_by_role("link", name=link).click()
         expect(page.get_by_label("Sentence", exact=True)).to_have_value(text)
         expect(number).to_have_value(place)
@@ -176,7 +176,7 @@ def test_languages_by_any_tag(page: Page, address: str) -> None:
     expect(page.get_by_label("Translation into txt1")).to_be_visible()
 
 
-def test_attention_by_layer_and_head(page: Page, address: str, seen: Attention) -> None:
+def test_attention_by_layer_and_head(page: Page, address: str, seen: AttentionMaps) -> None:
     open_view(page, address, "attention")
     assert page.locator(".queries li").all_inner_texts()[:3] == ["Die", "Katze", "schläft"]
     expect(page.get_by_label("Translation", exact=True)).to_have_attribute("placeholder", seen.translation)
@@ -203,7 +203,7 @@ def test_attention_by_layer_and_head(page: Page, address: str, seen: Attention) 
     expect(page.locator(".queries li").first).to_have_text("The")
 
 
-def test_the_matrix_says_each_number(page: Page, address: str, seen: Attention) -> None:
+def test_the_matrix_shows_each_number(page: Page, address: str, seen: AttentionMaps) -> None:
     open_view(page, address, "attention")
     page.get_by_role("radio", name="Matrix").check()
     matrix = page.locator(".matrix canvas")
@@ -211,7 +211,7 @@ def test_the_matrix_says_each_number(page: Page, address: str, seen: Attention) 
     for _ in range(2):
         page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
-    expect(page.locator(".caption")).to_have_text("schläft looks at")
+    expect(page.locator(".caption")).to_have_text("schläft attends to")
     chosen = page.locator(".shares li.chosen")
     assert chosen.locator("span").first.inner_text() == "cat"
     assert number(chosen.locator(".number").inner_text()) == pytest.approx(float(seen.of("cross", 3)[2, 1]), abs=1e-4)
@@ -227,13 +227,13 @@ def test_a_given_translation(page: Page, address: str) -> None:
     expect(page.locator(".queries li")).to_have_text(["Die", "Katze", "schläft", ".", "(end)"])
 
 
-def test_examples_are_one_click_away(page: Page, address: str) -> None:
+def test_examples_fill_the_sentence(page: Page, address: str) -> None:
     open_view(page, address, "attention")
     page.get_by_role("button", name="… too wide").click()
     expect(page.locator(".keys li").nth(12)).to_have_text("-ide")
 
 
-def test_one_head_by_the_numbers(page: Page, address: str, seen: Attention) -> None:
+def test_one_head_by_the_numbers(page: Page, address: str, seen: AttentionMaps) -> None:
     open_view(page, address, "head", more="&layer=2&head=3&token=2")
     numbers = seen.numbers("cross", 2, 3, 2)
     expect(page.locator(".steps tbody tr")).to_have_count(len(seen.source))
@@ -246,7 +246,7 @@ def test_one_head_by_the_numbers(page: Page, address: str, seen: Attention) -> N
     expect(page.locator(".query-row").first).to_contain_text("query of schläft")
 
 
-def test_the_search_grows_and_tells_why(page: Page, address: str, model: weft.Translator) -> None:
+def test_the_search_tree_and_its_winner(page: Page, address: str, model: weft.Translator) -> None:
     open_view(page, address, "search")
     tree = model.search_tree(TEXT)
     expect(page.locator(".forest .node")).to_have_count(sum(map(len, tree.steps)))
@@ -263,7 +263,7 @@ def test_the_search_grows_and_tells_why(page: Page, address: str, model: weft.Tr
     expect(page.locator(".ended tr.winning td").first).to_have_text(likeliest.text)
 
 
-def test_there_is_nothing_to_play_with_before_the_tree(page: Page, address: str) -> None:
+def test_search_controls_are_disabled_before_the_tree(page: Page, address: str) -> None:
     held: list[Route] = []
     page.route("**/api/search", lambda route: held.append(route))
     with page.expect_request("**/api/search"):
@@ -278,7 +278,7 @@ def test_there_is_nothing_to_play_with_before_the_tree(page: Page, address: str)
         expect(control).to_be_enabled()
 
 
-def test_an_address_may_say_anything(page: Page, address: str) -> None:
+def test_invalid_addresses_fall_back_to_defaults(page: Page, address: str) -> None:
     """What it cannot mean has its default."""
     open_view(page, address, "search", more="&alpha=null&beam=[]")
     expect(page.get_by_label("length penalty α")).to_have_value("1")
@@ -292,7 +292,7 @@ def test_an_address_may_say_anything(page: Page, address: str) -> None:
     expect(page.locator(".caption")).to_contain_text("mean of heads 1, 2, 3, 4")
 
 
-def test_the_controls_show_what_is_used(page: Page, address: str, model: weft.Translator) -> None:
+def test_search_controls_show_the_values_in_use(page: Page, address: str, model: weft.Translator) -> None:
     """A beam that the menu has not is added to it; α is where the slider can stand."""
     open_view(page, address, "search", more="&beam=7&alpha=0.55")
     expect(page.get_by_label("beam")).to_have_value("7")
@@ -303,7 +303,7 @@ def test_the_controls_show_what_is_used(page: Page, address: str, model: weft.Tr
     assert number(page.locator(".ended tr.winning td").last.inner_text()) == pytest.approx(score, abs=1e-4)
 
 
-def test_an_address_shows_the_same_in_an_open_page(page: Page, address: str) -> None:
+def test_an_address_restores_the_view_in_an_open_page(page: Page, address: str) -> None:
     open_view(page, address, "attention", more="&layer=1&heads=[2]")
     page.get_by_role("radio", name="Matrix").check()
     page.get_by_role("link", name="Search").click()
@@ -311,13 +311,13 @@ def test_an_address_shows_the_same_in_an_open_page(page: Page, address: str) -> 
     page.get_by_role("link", name="Attention").click()
     expect(page.locator(".caption")).to_contain_text("Layer 1, head 2. Each row")
     page.goto(f"{address}#attention?text=The+cat+sleeps.")
-    expect(page.locator(".caption")).to_contain_text("Layer 3, one colour a head")
+    expect(page.locator(".caption")).to_contain_text("Layer 3, one colour per head")
     expect(page.get_by_label("Sentence", exact=True)).to_have_value("The cat sleeps.")
     page.go_back()
     expect(page.locator(".caption")).to_contain_text("Layer 1, head 2. Each row")
 
 
-def test_switch_heads_off(page: Page, address: str, model: weft.Translator) -> None:
+def test_ablate_heads(page: Page, address: str, model: weft.Translator) -> None:
     open_view(page, address, "off")
     heads = [Head("cross", layer, head) for layer in (2, 3) for head in (1, 2, 3, 4)]
     for layer in (2, 3):
@@ -332,13 +332,13 @@ def test_switch_heads_off(page: Page, address: str, model: weft.Translator) -> N
     page.get_by_role("link", name="Attention").click()
     page.locator(".lines li").first.wait_for()
     assert "off=" not in page.url, "all heads are on here, and the address says nothing else"
-    page.get_by_role("link", name="Switch off").click()
+    page.get_by_role("link", name="Ablate heads").click()
     expect(first).to_have_attribute("aria-pressed", "false")
     page.get_by_role("button", name="All on").click()
     expect(first).to_have_attribute("aria-pressed", "true")
 
 
-def test_what_heads_weigh_belongs_to_one_sentence(page: Page, address: str, model: weft.Translator) -> None:
+def test_importance_of_heads_is_reset_with_the_sentence(page: Page, address: str, model: weft.Translator) -> None:
     held: list[Route] = []
     page.route("**/api/importance", lambda route: held.append(route))
     open_view(page, address, "off")
@@ -348,7 +348,7 @@ def test_what_heads_weigh_belongs_to_one_sentence(page: Page, address: str, mode
     page.get_by_role("button", name="Bread").click()
     expect(page.locator(".line .text").first).to_have_text(model.attention("We are eating bread.").translation)
     page.wait_for_timeout(50)
-    held[0].fulfill(json={"falls": {kind: [[0.1] * 4] * 3 for kind in ("encoder", "decoder", "cross")}})
+    held[0].fulfill(json={"falls": {kind: [[0.1] * 4] * 3 for kind in KINDS}})
     page.wait_for_timeout(200)
     expect(page.locator(".weighed")).to_have_count(0)
     page.unroute("**/api/importance")
@@ -508,7 +508,7 @@ def test_tokens_do_not_overlap(page: Page, address: str) -> None:
             assert apart
 
 
-def test_by_keyboard_alone(page: Page, address: str, seen: Attention) -> None:
+def test_keyboard_navigation(page: Page, address: str, seen: AttentionMaps) -> None:
     open_view(page, address, "search")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")  # to the view
@@ -533,7 +533,7 @@ def test_by_keyboard_alone(page: Page, address: str, seen: Attention) -> None:
         expect(page.get_by_role("radio", name=mode)).to_be_focused()
 
 
-def test_mistakes_are_told_on_the_page(browser: Browser, address: str) -> None:
+def test_errors_are_shown_on_the_page(browser: Browser, address: str) -> None:
     page = browser.new_page()  # not a watched one: the browser itself notes in the console that it was refused
     page.set_default_timeout(60_000)
     open_view(page, address, "head", more="&token=99")
@@ -554,14 +554,14 @@ def test_mistakes_are_told_on_the_page(browser: Browser, address: str) -> None:
     page.close()
 
 
-def test_a_saved_page_works_from_disk(browser: Browser, seen: Attention, tmp_path: Path) -> None:
+def test_a_saved_file_works_from_disk(browser: Browser, seen: AttentionMaps, tmp_path: Path) -> None:
     seen.save_html(tmp_path / "seen.html", kind="encoder", layer=1)
     for page in watched(browser, "file:"):
         page.goto(f"file://{tmp_path}/seen.html")
         expect(page.locator(".queries li").first).to_have_text("The")
         page.get_by_role("radio", name="Matrix").check()
         page.locator(".matrix canvas").focus()
-        expect(page.locator(".caption")).to_have_text("The looks at")
+        expect(page.locator(".caption")).to_have_text("The attends to")
         shown = number(page.locator(".shares li.chosen .number").inner_text())
         assert shown == pytest.approx(float(seen.of("encoder", 1)[0, 0]), abs=1e-4)
         page.get_by_role("radio", name="Overview").check()
@@ -573,7 +573,7 @@ def test_sixty_tokens_and_48_heads_stay_smooth(browser: Browser, tmp_path: Path)
     else uses the machine, so the fastest of twenty."""
     tokens = [f"·token{i}" for i in range(60)]
     maps = (torch.randn(6, 8, 60, 60) * 2).softmax(-1)
-    large = Attention("large", "text", tokens, tokens, "text", [-0.1] * 60, maps, maps, maps)
+    large = AttentionMaps("large", "text", tokens, tokens, "text", [-0.1] * 60, dict.fromkeys(KINDS, maps))
     large.save_html(tmp_path / "large.html")
     for page in watched(browser, "file:"):
         page.goto(f"file://{tmp_path}/large.html")
@@ -597,7 +597,7 @@ def test_tokens_above_a_matrix_do_not_touch(browser: Browser, tmp_path: Path, co
     """Two that are neighbours are further apart than they are high."""
     tokens = [f"·token{i}" for i in range(count)]
     maps = torch.full((1, 1, count, count), 1 / count)
-    many = Attention("many", "text", tokens, tokens, "text", [-0.1] * count, maps, maps, maps)
+    many = AttentionMaps("many", "text", tokens, tokens, "text", [-0.1] * count, dict.fromkeys(KINDS, maps))
     many.save_html(tmp_path / "many.html")
     for page in watched(browser, "file:"):
         page.add_init_script(
@@ -617,29 +617,29 @@ def test_tokens_above_a_matrix_do_not_touch(browser: Browser, tmp_path: Path, co
         assert (second["x"] - first["x"]) * first["rise"] > 1.05 * first["size"]
 
 
-def test_the_page_of_costs_from_disk(browser: Browser, tmp_path: Path) -> None:
+def test_the_cost_page_works_from_disk(browser: Browser, tmp_path: Path) -> None:
     """Numbers of a formula: attention crosses at 2 k, and at 64 wide that is at 128 tokens."""
-    from weft.measuring.cost import Cost, Declared, Growth, Measured, Token
     from weft.measuring.fit import Fit
     from weft.measuring.page import page as page_of
     from weft.measuring.report import tables
+    from weft.measuring.scaling import Cost, Declared, Growth, Measured, Token
 
     time, memory = Fit({"t·k²": 2e-9, "t²·k": 1e-9}, 0.0), Fit({"t·k": 48.0}, 0.0)
     points = [Measured(t, k, time.at(t, k), int(memory.at(t, k))) for k in (32, 64) for t in (16, 64, 256)]
-    growth = dict.fromkeys(("layer", "clear", "step"), Growth(points, time, memory))
+    growth = dict.fromkeys(("layer", "reference", "step"), Growth(points, time, memory))
     said, tokens = [Declared(t, 1, 1, 4, 1) for t in (16, 64, 256)], [Token(16, 1e-3, 2e-3, 1000)]
     counted = {"layer": {"t·k²": 24.0, "t²·k": 12.0}, "step": {"t": 1e6, "t²": 1e3}}
     made = Cost("made-up", 64, 2, "attention", "t²·k", "Transformer", counted, said, growth, tokens)
     machine = {"processor": "any", "torch": "any", "threads": 2}
-    found = page_of({"machine": machine, "plans": [made.plain()]}, tables([made]))
+    found = page_of({"machine": machine, "plans": [made.to_dict()]}, tables([made]))
     (tmp_path / "cost.html").write_text(found, encoding="utf-8")
     for page in watched(browser, "file://"):
         page.goto(f"file://{tmp_path / 'cost.html'}")
         dots = page.locator(".plot circle:not(.ring)")
-        expect(dots).to_have_count(6)  # three lengths, fused and clear
+        expect(dots).to_have_count(6)  # three lengths, fused and unfused
         dots.nth(2).hover(force=True)
         expect(page.locator(".caption")).to_contain_text(
-            "256 tokens, 64 wide: 6.29 ms, fitted 6.29 ms; t² passes t at 128"
+            "256 tokens, width 64: 6.29 ms, fitted 6.29 ms; t² overtakes t at 128"
         )
         page.get_by_label("Memory").check()
         dots.nth(2).hover(force=True)

@@ -17,16 +17,16 @@ import sys
 from itertools import islice
 from pathlib import Path
 from weft.plans.presets import plan
-from weft.text.reading import read_pairs
+from weft.data.reading import read_pairs
 from weft.training.run import begin, trainer
 
 folder = Path(sys.argv[1])
 recipe = plan("transformer-small").with_settings(["longest=100"])
 pairs = read_pairs([folder / "pairs.tsv"], languages="en-de")
 held_out = read_pairs([folder / "valid.tsv"], languages="en-de")
-job = trainer(begin(recipe, pairs, held_out, folder / "run", ("en", "de")))
+job = trainer(begin(recipe, pairs, held_out, folder / "run", languages=("en", "de")))
 for batch in islice(job.batches.epoch(0), 20):
-    assert batch.source.size(0) > 1
+    assert len(batch.targets) > 1
 corpus = job.batches.corpus
 print(len(corpus) + sum(corpus.left_out.values()), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """

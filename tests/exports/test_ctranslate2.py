@@ -6,24 +6,29 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.contracts.tiny import PLACES, every_model, stirred
+from tests.contracts.tiny import PLACES, TRANSLATORS, every_model, stirred
+from tests.pairs import pair_batch, prompt
 from tests.toys import PAIRS
+from weft.data.batches import pad
+from weft.data.codecs.subwords import END, SPECIAL_TOKENS, START, Subwords
 from weft.decoding import best_first, search_all
-from weft.decoding.hypothesis import length_limits
 from weft.errors import WeftError
-from weft.models.sequence_to_sequence import END, Batch, SequenceToSequence
-from weft.plans import names, plan
+from weft.models.encoder_decoder import EncoderDecoder
+from weft.plans import plan
 from weft.plans.part import Part
 from weft.plans.plan import Plan
-from weft.text.batches import filled
-from weft.text.tokeniser import SIGNS, Tokeniser
+from weft.plans.resolved import resolved
 
 VOCABULARY = 280
 SMALL = {"layers": 2, "dropout": 0.0, "vocabulary": VOCABULARY}
 TEXTS = ["red", "die Straße 😀 the end", "one two three four five six"]
 REFUSED = {
     ("feed_forward", "bilinear"): "encoder.feed_forward is 'bilinear', and CTranslate2 has 'mlp', 'glu'",
-    ("activation", "elu"): "encoder.feed_forward.activation is 'elu', and CTranslate2 has 'relu', 'gelu', 'swish'",
+    (
+        "activation",
+        "relu2",
+    ): "encoder.feed_forward.activation is 'relu2', and CTranslate2 has 'relu', 'gelu'",
+    ("activation", "elu"): "encoder.feed_forward.activation is 'elu', and CTranslate2 has 'relu', 'gelu'",
     ("activation", "selu"): "decoder.feed_forward.activation is 'selu', and",
     ("activation", "softplus"): "encoder.feed_forward.activation is 'softplus', and",
     ("activation", "identity"): "encoder.feed_forward.activation is 'identity', and",
@@ -32,8 +37,8 @@ REFUSED = {
 
 
 @pytest.fixture(scope="module")
-def tokeniser() -> Tokeniser:
-    return Tokeniser.train((text for pair in PAIRS for text in pair), VOCABULARY)
+def tokeniser() -> Subwords:
+    return Subwords.train((text for pair in PAIRS for text in pair), VOCABULARY)
 
 
 def small(chosen: Plan) -> Plan:
@@ -52,18 +57,18 @@ def small(chosen: Plan) -> Plan:
     return chosen.with_settings(settings)
 
 
-def ending(chosen: Plan, source: list[int]) -> SequenceToSequence:
+def ending(chosen: Plan, source: list[int]) -> EncoderDecoder:
     """Random weights, and an END that is the likeliest token nine times out of ten: translations are short."""
     model = stirred(chosen.build()).eval()
-    assert isinstance(model, SequenceToSequence)
-    target = torch.randint(len(SIGNS), VOCABULARY, (1, 16))
+    assert isinstance(model, EncoderDecoder)
+    target = torch.randint(len(SPECIAL_TOKENS), VOCABULARY, (1, 16))
     with torch.no_grad():
-        logits = model.head.logits(model.decode(target, model.encode(filled([source]))))[0]
+        logits = model.head.logits(model.decode(target, model.encode(pad([source]))))[0]
         model.head.bias[END] += (logits.amax(-1) - logits[:, END]).quantile(0.9)
     return model
 
 
-def assert_equal(chosen: Plan, tokeniser: Tokeniser, folder: Path) -> None:
+def assert_equal(chosen: Plan, tokeniser: Subwords, folder: Path) -> None:
     """The same ratings to 1e-4 and the same tokens, with greedy and with beam search."""
     from weft.exports.ctranslate2 import Engine, write
 
@@ -71,30 +76,30 @@ def assert_equal(chosen: Plan, tokeniser: Tokeniser, folder: Path) -> None:
     model = ending(chosen, sources[-1])
     write(chosen, model, tokeniser, folder, "float32")
     engine = Engine(folder)
-    limits = [length_limits([model], filled([source]))[0] for source in sources]
+    limits = [prompt([model], pad([source])).limits[0] for source in sources]
     for beam in (1, 5):
-        ours = [found[0] for found in search_all(best_first(beam, 1.0), [model], sources)]
+        ours = [found[0] for found in search_all(best_first(beam, 1.0), [model], sources, START, END)]
         for one, rated in zip(ours, engine.log_probs(TEXTS, [one.ids for one in ours])):
             assert rated[: len(one.ids)] == pytest.approx(one.log_probs, abs=1e-4)
         theirs = engine.translate(TEXTS, beam, limits)
         assert any(END in other for other in theirs)
         for one, other, limit in zip(ours, theirs, limits):
             assert tuple(other) == one.ids or (beam > 1 and END not in other and len(other) == limit)  # cut: see README
-    foreign = torch.randint(len(SIGNS), VOCABULARY, (len(TEXTS), 9)).tolist()  # what no search would find
+    foreign = torch.randint(len(SPECIAL_TOKENS), VOCABULARY, (len(TEXTS), 9)).tolist()  # what no search would find
     for source, target, rated in zip(sources, foreign, engine.log_probs(TEXTS, foreign)):
-        loss = model(Batch(filled([source]), filled([[*target, END]])))
+        loss = model(pair_batch(pad([source]), pad([[*target, END]])))
         assert sum(rated) == pytest.approx(-float(loss.nll), abs=1e-4 * 10)
 
 
-TRANSFORMERS = [name for name in names() if plan(name).decoder.stack == Part("plain")]
+TRANSFORMERS = [name for name in TRANSLATORS if plan(name).decoder.stack == Part("plain")]
 
 
 @pytest.mark.parametrize("name", TRANSFORMERS)
-def test_every_transformer_is_equal(name: str, tokeniser: Tokeniser, tmp_path: Path) -> None:
+def test_every_transformer_is_equal(name: str, tokeniser: Subwords, tmp_path: Path) -> None:
     assert_equal(small(plan(name)), tokeniser, tmp_path)
 
 
-@pytest.mark.parametrize("name", [name for name in names() if name not in TRANSFORMERS])
+@pytest.mark.parametrize("name", [name for name in TRANSLATORS if name not in TRANSFORMERS])
 def test_every_other_family_is_refused_by_its_slots(name: str) -> None:
     from weft.exports.ctranslate2_spec import refuse_inexpressible
 
@@ -106,7 +111,7 @@ def test_every_other_family_is_refused_by_its_slots(name: str) -> None:
 
 
 @pytest.mark.parametrize(("slot", "name"), [(slot, name) for slot, name in every_model() if slot != "preset"])
-def test_every_part_is_equal_or_refused(slot: str, name: str, tokeniser: Tokeniser, tmp_path: Path) -> None:
+def test_every_part_is_equal_or_refused(slot: str, name: str, tokeniser: Subwords, tmp_path: Path) -> None:
     from weft.exports.ctranslate2_spec import EXPRESSIBLE, refuse_inexpressible
 
     chosen = Plan().with_settings({**SMALL, "width": 16, **PLACES[slot](name)})
@@ -127,10 +132,12 @@ def test_every_part_is_equal_or_refused(slot: str, name: str, tokeniser: Tokenis
         {"encoder.wiring": "pre", "encoder.layers": 1, "decoder.layers": 3},
         {"encoder.mixer.heads": 2, "encoder.feed_forward": "swiglu", "encoder.norm": {"name": "rms", "epsilon": 1e-5}},
         {"feed_forward": [{"name": "mlp", "activation": "gelu", "hidden": 5}, "geglu"]},
+        {"mixer.bias": False, "feed_forward.bias": False, "embedding": "plain", "head.bias": False},
+        {"mixer.kv_heads": 2, "encoder.mixer.kv_heads": 1, "mixer.value_width": 3},
     ],
     ids=str,
 )
-def test_what_only_differs_in_shape_is_equal(settings: dict[str, object], tokeniser: Tokeniser, tmp_path: Path) -> None:
+def test_other_shapes_are_equal(settings: dict[str, object], tokeniser: Subwords, tmp_path: Path) -> None:
     assert_equal(Plan().with_settings({**SMALL, "width": 16, **settings}), tokeniser, tmp_path)
 
 
@@ -139,18 +146,33 @@ def test_what_only_differs_in_shape_is_equal(settings: dict[str, object], tokeni
     [
         ({"decoder.cross.heads": 2}, "decoder.mixer and decoder.cross have 2 and 8 heads"),
         ({"feed_forward": ["mlp", "swiglu"]}, "encoder.feed_forward has ReLU and SiLU"),
+        (
+            {"feed_forward": [{"name": "mlp", "activation": "gelu"}, {"name": "mlp", "activation": "gelu-tanh"}]},
+            "has GELU",
+        ),
         ({"decoder.norm": "rms"}, "encoder.norm and decoder.norm have 1e-06 and 1e-05 as ε"),
     ],
     ids=str,
 )
-def test_what_ctranslate2_says_only_once_is_refused(settings: dict[str, object], sentence: str) -> None:
+def test_mixtures_that_ctranslate2_lacks_are_refused(settings: dict[str, object], sentence: str) -> None:
     from weft.exports.ctranslate2_spec import refuse_inexpressible
 
     with pytest.raises(WeftError, match=sentence):
         refuse_inexpressible(Plan().with_settings({**SMALL, "width": 16, **settings}))
 
 
-def test_all_that_is_wrong_is_said_at_once() -> None:
+def test_what_a_full_plan_says_is_no_obstacle() -> None:
+    """Options that CTranslate2 does not have, at their defaults."""
+    from weft.exports.ctranslate2_spec import refuse_inexpressible
+
+    chosen = Plan().with_settings({**SMALL, "width": 16})
+    refuse_inexpressible(resolved(chosen))
+    with pytest.raises(WeftError) as refused:
+        refuse_inexpressible(chosen.with_settings(["mixer.qk_norm=rms"]))
+    assert [line.split()[2] for line in str(refused.value).splitlines()[1:]] == ["qk_norm,"] * 2
+
+
+def test_all_faults_are_listed_at_once() -> None:
     from weft.exports.ctranslate2_spec import refuse_inexpressible
 
     with pytest.raises(WeftError) as refused:

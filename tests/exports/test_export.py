@@ -10,12 +10,13 @@ import pytest
 import weft
 from tests.commands.test_commands import weft as command
 from tests.toys import PAIRS, toy_run
+from weft.data.codecs.subwords import END, START
 from weft.decoding import Beam, search_all
 from weft.exports import export as exporting
 from weft.exports.agreement import Agreement
 from weft.exports.export import export
-from weft.folder import Folder, parameters
-from weft.models.sequence_to_sequence import END
+from weft.folder import Folder
+from weft.weights import parameters
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def test_the_shipped_model_translates_alike(shipped: tuple[Path, Agreement]) -> 
     assert [(one.beam, one.same, one.different) for one in found.searched] == [(1, 10, ()), (5, 10, ())]
 
 
-def test_its_readme_works(shipped: tuple[Path, Agreement], capsys: pytest.CaptureFixture[str]) -> None:
+def test_readme_of_the_export_works(shipped: tuple[Path, Agreement], capsys: pytest.CaptureFixture[str]) -> None:
     folder, _ = shipped
     (snippet,) = re.findall(r"^```python\n(.*?)^```", (folder / "README.md").read_text(), re.DOTALL | re.MULTILINE)
     with contextlib.chdir(folder):
@@ -45,13 +46,13 @@ def test_its_readme_works(shipped: tuple[Path, Agreement], capsys: pytest.Captur
 
 
 @pytest.mark.parametrize("alpha", [0.6, 1.0])
-def test_the_rules_of_search_are_as_its_readme_says(shipped: tuple[Path, Agreement], alpha: float) -> None:
+def test_search_rules_match_the_readme(shipped: tuple[Path, Agreement], alpha: float) -> None:
     """All five of the n-best list with their scores: log P / |Y|^α counts the end, whether it is returned or not."""
     from weft.exports.ctranslate2 import Engine
 
     engine, model = Engine(shipped[0]), weft.load("en-de")
     text = "The ship is arriving in San Francisco this evening."
-    (ours,) = search_all(Beam(5, alpha), model.models, [model.tokeniser.encode(text)])
+    (ours,) = search_all(Beam(5, alpha), model.models, [model.codec.encode(text)], START, END)
     for with_end in (True, False):
         (theirs,) = engine.translator.translate_batch(
             [engine.tokeniser.encode(text).tokens],
@@ -64,20 +65,20 @@ def test_the_rules_of_search_are_as_its_readme_says(shipped: tuple[Path, Agreeme
         )
         assert theirs.scores == pytest.approx([one.score for one in ours], abs=1e-4)
         assert [engine.text([engine.ids[piece] for piece in found]) for found in theirs.hypotheses] == [
-            model.tokeniser.decode(one.ids) for one in ours
+            model.codec.decode(one.ids) for one in ours
         ]
 
 
-def test_its_licence_goes_with_it(shipped: tuple[Path, Agreement]) -> None:
+def test_licence_is_exported(shipped: tuple[Path, Agreement]) -> None:
     folder, _ = shipped
     assert "CC BY 2.0" in (folder / "MODEL.md").read_text()
 
 
-def test_a_run_is_checked_on_what_it_was_validated_on(run: Folder, tmp_path: Path) -> None:
+def test_export_of_a_run_is_checked_on_its_validation_data(run: Folder, tmp_path: Path) -> None:
     assert export(run, "ctranslate2", tmp_path / "out").texts == 10
 
 
-def test_a_translation_as_long_as_the_positions_leaves_no_place_for_its_end(tmp_path: Path) -> None:
+def test_translation_cut_at_the_position_limit_is_rated(tmp_path: Path) -> None:
     folder = toy_run(tmp_path / "run", position={"name": "learned", "limit": 12}, longest=12)
     model = folder.model()
     model.head.bias.data[END] = -100.0  # it never ends by itself
@@ -93,15 +94,15 @@ def test_an_export_in_eight_bits_is_smaller_and_close(shipped: tuple[Path, Agree
     assert found.searched[1].same >= 9
 
 
-def test_the_verb_says_what_it_did(run: Folder, tmp_path: Path) -> None:
+def test_command_reports_what_it_did(run: Folder, tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("".join(f"{source}\n" for source, _ in PAIRS[:7]) + "\n")
     done = command(
         "export", str(run.path), "--to", "ctranslate2", "--out", "out", "--sample", "lines.txt", cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
     assert "MB, weights as float32" in done.stdout
-    assert "checked on 7 texts: log-probabilities of a token differ by" in done.stdout
-    assert "greedy search: 7 of 7 translations are the same" in done.stdout
+    assert "checked on 7 texts: token log-probabilities differ by" in done.stdout
+    assert "greedy search: 7 of 7 translations are identical" in done.stdout
     assert "beam 5: " in done.stdout
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
         "README.md",
@@ -112,25 +113,29 @@ def test_the_verb_says_what_it_did(run: Folder, tmp_path: Path) -> None:
     ]
 
 
-def test_an_export_that_is_not_the_model_is_not_left_behind(
+def test_export_that_differs_from_the_model_is_removed(
     run: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exporting, "agreement", lambda *given: Agreement(10, 0.5, ()))
-    with pytest.raises(weft.WeftError, match=r"the export is not the model: .* differ by 0\.5\. Nothing was written"):
+    with pytest.raises(
+        weft.WeftError, match=r"the export does not match the model: .* differ by 0\.5\. Nothing was written"
+    ):
         export(run, "ctranslate2", tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("quantisation", ["float32", "int8"])
-def test_a_model_of_no_numbers_is_not_exported(tmp_path: Path, quantisation: str) -> None:
+def test_model_with_nan_weights_is_not_exported(tmp_path: Path, quantisation: str) -> None:
     folder = toy_run(tmp_path / "run")
     folder.finish({name: value.detach() * math.nan for name, value in parameters(folder.model()).items()})
-    with pytest.raises(weft.WeftError, match=r"the export is not the model: .* differ by nan\. Nothing was written"):
+    with pytest.raises(
+        weft.WeftError, match=r"the export does not match the model: .* differ by nan\. Nothing was written"
+    ):
         export(folder, "ctranslate2", tmp_path / "out", quantisation)
     assert [file.name for file in tmp_path.iterdir()] == ["run"]
 
 
-def test_an_engine_that_dies_takes_nobody_along(run: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_crash_of_the_engine_is_reported(run: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "FIRST_WORDS", "import os, signal; os.kill(os.getpid(), signal.SIGILL)")
     with pytest.raises(
         weft.WeftError, match=r"ctranslate2 cannot run this export here: killed by SIGILL\. Nothing was"
@@ -139,13 +144,13 @@ def test_an_engine_that_dies_takes_nobody_along(run: Folder, tmp_path: Path, mon
     assert list(tmp_path.iterdir()) == []
 
 
-def test_mistakes_get_a_sentence(run: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mistakes_are_explained(run: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
     with pytest.raises(weft.WeftError, match=r"there is no export 'ctranslate'. Did you mean 'ctranslate2'"):
         export(run, "ctranslate", out)
     with pytest.raises(weft.WeftError, match=r"there is no quantisation of ctranslate2 'int9'. Did you mean 'int"):
         export(run, "ctranslate2", out, "int9")
-    with pytest.raises(weft.WeftError, match="is there already; choose another --out"):
+    with pytest.raises(weft.WeftError, match="already exists; choose another --out"):
         export(run, "ctranslate2", tmp_path)
     (tmp_path / "empty.txt").write_text("\n \n")
     with pytest.raises(weft.WeftError, match=r"empty.txt has no text of 1 to 200 tokens"):
@@ -155,15 +160,15 @@ def test_mistakes_get_a_sentence(run: Folder, tmp_path: Path, monkeypatch: pytes
         export(run, "ctranslate2", out)
 
 
-def test_a_model_with_nothing_to_check_on_asks_for_lines(tmp_path: Path) -> None:
+def test_model_without_texts_to_check_asks_for_sample(tmp_path: Path) -> None:
     folder = toy_run(tmp_path / "run")
-    folder.describe(folder.plan(), folder.tokeniser(), ("tlh", "de"))
+    folder.describe(folder.plan(), {"tokeniser": folder.codec()}, languages=("tlh", "de"))
     (tmp_path / "run" / "tokens" / "valid" / "corpus.json").unlink()
     with pytest.raises(weft.WeftError, match=r"no validation pairs to check the export on.*--sample FILE"):
         export(folder, "ctranslate2", tmp_path / "out")
 
 
-def test_a_plan_that_cannot_be_said_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_inexpressible_plan_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     folder = toy_run(tmp_path / "run", norm="none")
     with pytest.raises(weft.WeftError, match=r"encoder.norm is 'none', and CTranslate2 has 'layer', 'rms' only"):
         export(folder, "ctranslate2", tmp_path / "out")

@@ -15,12 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fuzz.broken import lying, meddled, mutated, survived
+from tests.toys import PAIRS
 from tests.training.tiny import Told, tiny_run, tiny_trainer
 from weft.commands import run
+from weft.data.codecs import Subwords
+from weft.data.corpus import Corpus
 from weft.disk import SUMS, seal
 from weft.errors import Interrupted, WeftError
 from weft.folder import Folder
-from weft.text.corpus import Corpus
+from weft.tasks import load
+from weft.tasks.translator import languages_of
 
 FILES = ("plan.yaml", "tokeniser.json", "about.json", "model.safetensors")
 
@@ -80,8 +84,8 @@ def spoiled(folder: Path, good: dict[str, bytes], data: st.DataObject) -> Iterat
 def test_model_folders(data: st.DataObject) -> None:
     run = good().run
     with spoiled(run.path, good().files, data):
-        survived(run.languages)
-        survived(lambda: Folder.find(run.path).model())
+        survived(lambda: languages_of(run))
+        survived(lambda: load(run.path))
 
 
 @given(st.data())
@@ -102,14 +106,14 @@ def test_a_link_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
     stolen = (theirs / name).rename(tmp_path / name)
     (theirs / name).symlink_to(stolen)
     if name == "about.json":
-        assert Folder.find(theirs).languages() is None
+        assert languages_of(Folder.find(theirs)) is None
     else:
         with pytest.raises(WeftError, match=f"{name} is a link that leads out of its folder"):
-            Folder.find(theirs).model()
+            load(theirs)
 
 
 @pytest.mark.parametrize("name", ["README.md", "metrics.jsonl", "tokens/valid/ids.bin"])
-def test_what_a_link_leads_to_is_not_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+def test_the_target_of_a_link_is_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     theirs = good().theirs(tmp_path)
     shutil.copytree(good().room / "tokens", theirs / "tokens")
     (tmp_path / "secret").write_text("password: 1234")
@@ -122,17 +126,17 @@ def test_what_a_link_leads_to_is_not_told(tmp_path: Path, capsys: pytest.Capture
     assert Folder(theirs).card() is None
 
 
-def test_a_run_that_tells_nonsense_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_with_damaged_metrics_and_card_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     theirs = good().theirs(tmp_path)
     (theirs / "README.md").write_bytes(b"\xff")
     (theirs / "metrics.jsonl").write_text('5\n{"valid": 3, "step": 1}\n{"valid": {"loss": "x"}, "step": 2}\n')
     with pytest.raises(SystemExit, match="0"):
         run(["show", str(theirs)])
-    assert "newest validation: step 2" in capsys.readouterr().out
+    assert "latest validation: step 2" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("spoil", [os.mkfifo, lambda file: os.truncate(file, 10**12)])
-def test_checksums_are_not_waited_for(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+def test_a_checksum_file_that_is_a_pipe_or_huge_is_refused(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
     theirs = good().theirs(tmp_path)
     if spoil is not os.mkfifo:
         (theirs / "SHA256SUMS").touch()
@@ -141,11 +145,11 @@ def test_checksums_are_not_waited_for(tmp_path: Path, spoil: Callable[[Path], No
         Folder.find(theirs).model()
 
 
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+def test_about_json_that_is_a_pipe_is_not_read(tmp_path: Path) -> None:
     theirs = good().theirs(tmp_path)
     (theirs / "about.json").unlink()
     os.mkfifo(theirs / "about.json")
-    assert Folder.find(theirs).languages() is None
+    assert languages_of(Folder.find(theirs)) is None
 
 
 def test_a_plan_leads_to_no_other_file(tmp_path: Path) -> None:
@@ -157,7 +161,7 @@ def test_a_plan_leads_to_no_other_file(tmp_path: Path) -> None:
     assert "1234" not in str(caught.value)
 
 
-def test_a_plan_that_claims_much_gets_no_memory(tmp_path: Path) -> None:
+def test_a_plan_larger_than_its_weights_gets_no_memory(tmp_path: Path) -> None:
     """Terabytes, by a few figures: refused by what the file of weights has, before any of it is allocated."""
     theirs = good().theirs(tmp_path)
     good().run.plan().with_settings({"width": 2**16, "feed_forward.hidden": 2**20, "layers": 9}).write(
@@ -171,14 +175,14 @@ def test_a_plan_that_claims_much_gets_no_memory(tmp_path: Path) -> None:
     "lie",
     [
         {"mixer": {"name": "convolution", "dilation": 20_000_000}},
-        {"encoder.stack": {"name": "unfolded", "factor": 1e8}},
+        {"encoder.stack": {"name": "stretched", "factor": 1e8}},
         {"longest": 10**9},
     ],
 )
 def test_a_plan_that_claims_what_costs_no_weights_is_refused(tmp_path: Path, lie: dict[str, object]) -> None:
     theirs = good().theirs(tmp_path)
     good().run.plan().with_settings(lie).write(theirs / "plan.yaml")
-    with pytest.raises(WeftError, match=r"cannot be built:\n.*: at most \d+ is allowed"):
+    with pytest.raises(WeftError, match=r"cannot be built:\n.*: expected at most \d+"):
         Folder.find(theirs).model()
 
 
@@ -190,3 +194,13 @@ def test_a_header_that_lies_gets_no_memory(tmp_path: Path, claimed: int) -> None
         (theirs / "model.safetensors").write_bytes(length.to_bytes(8, "little") + header + b"\0" * 64)
         with pytest.raises(WeftError, match="is damaged or not a safetensors file"):
             Folder.find(theirs).model()
+
+
+@pytest.mark.parametrize("vocabulary", [260, 266])
+def test_a_codec_of_another_size_than_the_model_is_refused(tmp_path: Path, vocabulary: int) -> None:
+    """More ids than the model has embeddings would be an IndexError, fewer a model that writes what no one can read."""
+    theirs = good().theirs(tmp_path)
+    texts = [text for pair in PAIRS for text in pair]
+    Subwords.train(texts, vocabulary).save(theirs / "tokeniser.json")
+    with pytest.raises(WeftError, match=rf"tokeniser\.json has {vocabulary} tokens, but its model has 264"):
+        load(theirs)

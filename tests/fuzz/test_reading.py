@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.fuzz.broken import mutated, survived
 from tests.training.tiny import tiny_plan
+from weft.data.reading import read_lines, read_pairs
 from weft.errors import WeftError
-from weft.text.reading import read_lines, read_pairs
 from weft.training.run import begin
 
 GOOD = {
@@ -70,7 +70,7 @@ def report(tmp_path: Path, xml: str) -> str:
 def test_xml_bombs_are_refused(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     laughs = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><tmx><body><tu>&b;</tu></body></tmx>'
-    assert "defines entities" in report(tmp_path, laughs)
+    assert "XML with entity definitions" in report(tmp_path, laughs)
     outside = f'<!DOCTYPE x [<!ENTITY a SYSTEM "file://{tmp_path}/secret">]><tmx><body><tu>&a;</tu></body></tmx>'
-    assert "defines entities" in report(tmp_path, outside)
-    assert "nested more than 100 deep" in report(tmp_path, "<tmx><body><tu>" + "<seg>" * 100_000)
+    assert "XML with entity definitions" in report(tmp_path, outside)
+    assert "nested more than 100 levels deep" in report(tmp_path, "<tmx><body><tu>" + "<seg>" * 100_000)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from tests.fuzz.broken import meddled, mutated, survived
 from tests.toys import PAIRS
-from weft.text.bpe_dropout import BpeDropout
-from weft.text.tokeniser import Tokeniser
+from weft.data.bpe_dropout import BpeDropout
+from weft.data.codecs.subwords import Subwords
 
-TOKENISER = Tokeniser.train([text for pair in PAIRS[:50] for text in pair], 280)
+TOKENISER = Subwords.train([text for pair in PAIRS[:50] for text in pair], 280)
 with tempfile.TemporaryDirectory() as folder:
     TOKENISER.save(Path(folder, "t.json"))
     GOOD = Path(folder, "t.json").read_bytes()
@@ -41,7 +41,7 @@ def read(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "tokeniser.json")
         file.write_bytes(data)
-        found = survived(lambda: Tokeniser.load(file))
+        found = survived(lambda: Subwords.load(file))
         if found is not None:  # it differs from the good one in its merges, or in pieces that are no byte
             text = "any text: ü 👍\n"
             assert found.decode(found.encode(text)) == text

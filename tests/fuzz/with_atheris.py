@@ -12,6 +12,8 @@ TARGETS = {
     "plans": ("test_plans", "test_files"),
     "corpora": ("test_reading", "test_files"),
     "tokeniser": ("test_tokeniser", "test_files"),
+    "documents": ("test_documents", "test_files"),
+    "codecs": ("test_documents", "test_codec_files"),
     "folders": ("test_folders", "test_model_folders"),
     "checkpoints": ("test_folders", "test_checkpoints"),
 }

@@ -1,6 +1,6 @@
 """What weft computed before the house was rebuilt for every task: losses, one attention, translations.
 
-python -m tests.golden.record        writes golden.json and the folder old-run; run once, at b9a09da
+python -m tests.golden.record golden-cpu.json        also writes the folder old-run; run once a CPU, at b9a09da
 """
 
 import hashlib
@@ -8,6 +8,7 @@ import json
 import platform
 import re
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,9 @@ import torch
 import weft
 from tests.toys import PAIRS, SMALL
 from weft.plans.presets import plan
-from weft.training.run import begin, trainer
 
 HERE = Path(__file__).parent
-FILE = HERE / "golden.json"
+RECORDS = sorted(HERE.glob("golden-*.json"))
 PLANS = ("transformer-tiny", "bahdanau-tiny", "convs2s-tiny")
 STEPS = 20
 OLD_RUN = HERE / "old-run"
@@ -60,7 +60,7 @@ def machine() -> str:
 
 
 class Losses:
-    """An observer that keeps the loss and the objective of each step."""
+    """An observer that keeps the loss and the objective of each step, and the norm of its gradient."""
 
     def __init__(self) -> None:
         self.seen: list[list[float]] = []
@@ -83,7 +83,7 @@ def settings(name: str) -> dict[str, Any]:
 def losses(name: str, out: Path) -> list[list[float]]:
     seen = Losses()
     recipe = plan(name).with_settings(settings(name))
-    trainer(begin(recipe, PAIRS[:200], PAIRS[200:210], out, ("en", "de")), [seen]).train()
+    weft.train(recipe, PAIRS[:200], PAIRS[200:210], out, observers=lambda task, plan: [seen])
     return seen.seen
 
 
@@ -93,21 +93,20 @@ def computed() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         return {
             "losses": {name: losses(name, Path(folder) / name) for name in PLANS},
-            "attention": model.attention(SENTENCE).plain(),
+            "attention": model.attention(SENTENCE).to_dict(),
             "translations": model.translate(TEXTS),
         }
 
 
-def record() -> None:
-    FILE.write_text(json.dumps({"machine": machine(), **computed()}, ensure_ascii=False) + "\n")
+def record(file: Path) -> None:
+    file.write_text(json.dumps({"machine": machine(), **computed()}, ensure_ascii=False) + "\n")
     shutil.rmtree(OLD_RUN, ignore_errors=True)
     small = settings("bahdanau-tiny") | {"steps": 4, "validate_every": 2, "average_of": 1, "width": 8}
-    job = trainer(begin(plan("bahdanau-tiny").with_settings(small), PAIRS[:20], PAIRS[20:24], OLD_RUN, ("en", "de")))
-    job.train()
+    weft.train(plan("bahdanau-tiny").with_settings(small), PAIRS[:20], PAIRS[20:24], OLD_RUN)
     for name in ("tensorboard", "curves.png"):
         thing = OLD_RUN / name
         shutil.rmtree(thing) if thing.is_dir() else thing.unlink()
 
 
 if __name__ == "__main__":
-    record()
+    record(HERE / sys.argv[1])

@@ -10,11 +10,12 @@ import pytest
 import torch
 
 import weft
-from tests.golden.record import FILE, OLD_RUN, computed, machine
+from tests.golden.record import OLD_RUN, PLANS, RECORDS, computed, machine
 from weft.folder import Folder
 from weft.training.run import trainer
 
-GOLDEN = json.loads(FILE.read_text(encoding="utf-8"))
+KNOWN = [json.loads(file.read_text(encoding="utf-8")) for file in RECORDS]
+GOLDEN = next((known for known in KNOWN if known["machine"] == machine()), KNOWN[0])
 CLOSE = 0.0 if GOLDEN["machine"] == machine() else 1e-5
 
 
@@ -28,7 +29,7 @@ def now() -> Iterator[dict[str, Any]]:
 def numbers(thing: Any) -> Iterator[float]:
     if isinstance(thing, dict):
         thing = list(thing.values())
-    if isinstance(thing, list):
+    if isinstance(thing, list | tuple):
         for each in thing:
             yield from numbers(each)
     elif isinstance(thing, float):
@@ -44,7 +45,16 @@ def words(thing: Any) -> Any:
     return None if isinstance(thing, float) else thing
 
 
-@pytest.mark.parametrize("what", ["losses", "attention", "translations"])
+@pytest.mark.parametrize("name", PLANS)
+def test_losses_are_those_of_before_the_rebuild(name: str, now: dict[str, Any]) -> None:
+    """The norms of gradients differ more between machines: between an Intel and an AMD by 1e-4."""
+    *losses, norms = zip(*now["losses"][name])
+    *known_losses, known_norms = zip(*GOLDEN["losses"][name])
+    assert list(numbers(losses)) == pytest.approx(list(numbers(known_losses)), rel=CLOSE, abs=CLOSE)
+    assert norms == pytest.approx(known_norms, rel=100 * CLOSE, abs=0)
+
+
+@pytest.mark.parametrize("what", ["attention", "translations"])
 def test_results_are_those_of_before_the_rebuild(what: str, now: dict[str, Any]) -> None:
     assert words(now[what]) == words(GOLDEN[what])
     assert list(numbers(now[what])) == pytest.approx(list(numbers(GOLDEN[what])), rel=CLOSE, abs=CLOSE)

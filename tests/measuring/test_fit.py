@@ -1,8 +1,10 @@
-"""The fit finds what was put in, and says where terms cross."""
+"""The fit recovers known coefficients, and finds where terms cross."""
 
 import numpy as np
 import pytest
 
+from weft.commands.cost import cost
+from weft.errors import WeftError
 from weft.measuring.fit import Fit, fit
 
 GRID = [(t, k) for t in (16, 64, 256, 1024) for k in (64, 128, 256)]
@@ -71,3 +73,9 @@ def test_powers_are_how_steep_it_is() -> None:
     """One term has its own powers; two of the same size have the mean of theirs."""
     assert Fit({"t²·k": 3.0}, 0.0).powers(16, 8) == pytest.approx((2, 1))
     assert Fit({"t·k²": 1.0, "t²·k": 1.0}, 0.0).powers(8, 8) == pytest.approx((1.5, 1.5))
+
+
+def test_cost_without_scipy_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(WeftError, match=r'weft cost needs scipy: pip install -e "\.\[measure\]"'):
+        cost(["transformer-tiny"])

@@ -8,7 +8,8 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from tests.models.tiny import tiny
-from weft.models.sequence_to_sequence import END, PAD, SequenceToSequence
+from weft.data.codecs.subwords import END, PAD
+from weft.models.encoder_decoder import EncoderDecoder
 from weft.parts.attention import Attention
 from weft.parts.call import Call
 
@@ -21,7 +22,7 @@ def ids(order: tuple[int, ...]) -> Tensor:
     return torch.tensor([[IDS[WORDS[i]] for i in order]])
 
 
-def commutes(model: SequenceToSequence, order: tuple[int, ...]) -> bool:
+def commutes(model: EncoderDecoder, order: tuple[int, ...]) -> bool:
     """Is the encoding of the words in another order the encodings of the words, in that order?"""
     plain, shuffled = model.encode(ids((0, 1, 2, 3))).output, model.encode(ids(order)).output
     return torch.allclose(shuffled, plain[:, list(order)], rtol=1e-9, atol=1e-9)
@@ -34,13 +35,13 @@ def test_self_attention_commutes_with_permutations(order: tuple[int, ...]) -> No
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_an_encoder_without_positions_reads_a_bag_of_words(order: tuple[int, ...]) -> None:
+def test_encoder_without_positions_ignores_word_order(order: tuple[int, ...]) -> None:
     assert commutes(tiny(position="none"), order)
 
 
 @pytest.mark.parametrize("position", ["sinusoid", "concatenated", "learned"])
 @pytest.mark.parametrize("order", ORDERS[1:])
-def test_an_encoder_with_positions_does_not(order: tuple[int, ...], position: str) -> None:
+def test_encoder_with_positions_sees_word_order(order: tuple[int, ...], position: str) -> None:
     assert not commutes(tiny(position=position, head="linear"), order)
 
 

@@ -9,7 +9,9 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from tests.models.tiny import tiny
-from weft.models.sequence_to_sequence import END, PAD, START, Batch, SequenceToSequence
+from tests.pairs import pair_batch
+from weft.data.codecs.subwords import END, PAD, START
+from weft.models.encoder_decoder import EncoderDecoder
 from weft.parts.positions import sinusoids
 
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # torch says that pre-norm is slower there
@@ -46,7 +48,7 @@ def torchs_name(name: str) -> str:
     return name
 
 
-def pair(wiring: str) -> tuple[SequenceToSequence, nn.Transformer]:
+def pair(wiring: str) -> tuple[EncoderDecoder, nn.Transformer]:
     """Ours, and torch's with all its weights copied from ours."""
     ours = tiny(wiring=wiring, head={"name": "tied", "smoothing": SMOOTHING})
     with torch.no_grad():
@@ -74,7 +76,7 @@ def hidden_of(theirs: nn.Transformer, source: Tensor, target: Tensor, words: Ten
 
 
 @pytest.mark.parametrize("wiring", ["post", "pre"])
-def test_the_same_hidden_states(wiring: str) -> None:
+def test_hidden_states_equal_torchs(wiring: str) -> None:
     ours, theirs = pair(wiring)
     words = ours.source.embedding.weight
     assert_close(ours.decode(TARGET, ours.encode(SOURCE)), hidden_of(theirs, SOURCE, TARGET, words))
@@ -82,7 +84,7 @@ def test_the_same_hidden_states(wiring: str) -> None:
 
 @pytest.mark.parametrize("training", [False, True], ids=["eval", "training"])
 @pytest.mark.parametrize("wiring", ["post", "pre"])
-def test_the_same_loss_and_the_same_gradient_of_every_weight(wiring: str, training: bool) -> None:
+def test_loss_and_every_gradient_equal_torchs(wiring: str, training: bool) -> None:
     ours, theirs = pair(wiring)
     ours.train(training)
     theirs.train(training)
@@ -90,7 +92,7 @@ def test_the_same_loss_and_the_same_gradient_of_every_weight(wiring: str, traini
     bias = ours.head.bias.detach().clone().requires_grad_()
     shifted = F.pad(TARGET[:, :-1], (1, 0), value=START)
 
-    our_loss = ours(Batch(SOURCE, TARGET)).objective
+    our_loss = ours(pair_batch(SOURCE, TARGET)).objective
     logits = F.linear(hidden_of(theirs, SOURCE, shifted, words), words, bias)
     their_loss = F.cross_entropy(
         logits.flatten(0, 1), TARGET.flatten(), ignore_index=PAD, reduction="sum", label_smoothing=SMOOTHING

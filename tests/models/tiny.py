@@ -1,6 +1,6 @@
 """A plan of a model small enough to look at."""
 
-from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.models.encoder_decoder import EncoderDecoder
 from weft.plans.plan import Plan
 
 TINY = {
@@ -14,6 +14,6 @@ TINY = {
 }
 
 
-def tiny(**settings: object) -> SequenceToSequence:
+def tiny(**settings: object) -> EncoderDecoder:
     """In double precision, ready to be used; `head="linear"`, `position="none"` …"""
     return Plan().with_settings({**TINY, **settings}).build().double().eval()

@@ -7,11 +7,13 @@ import torch
 from torch.testing import assert_close
 
 from tests.parts.watchers import Looking, Silencing
-from weft.parts.call import Call, Memory, State, Steps
+from weft.parts.call import Call, Memory, Penalties, State, Steps
+from weft.parts.heads import Loss
 
 
 def test_a_call_stays_this_small() -> None:
-    assert [field.name for field in fields(Call)] == ["keep", "positions", "memory", "state", "watch", "place"]
+    expected = ["keep", "positions", "memory", "state", "watch", "penalties", "extras", "place"]
+    assert [field.name for field in fields(Call)] == expected
 
 
 def test_a_memory_stays_this_small() -> None:
@@ -45,6 +47,40 @@ def test_within_forgets_the_memory_and_nothing_else() -> None:
     assert inside.place == "decoder"
 
 
+def loss() -> Loss:
+    return Loss(torch.tensor(6.0, requires_grad=True), torch.tensor(5.0), 4)
+
+
+def test_penalties_are_added_to_the_objective_for_each_token() -> None:
+    penalties, weight = Penalties(), torch.tensor(0.5, requires_grad=True)
+    call = Call(penalties=penalties)
+    call.at("encoder").penalise(weight)
+    call.at("decoder").penalise(2 * weight)
+    before = loss()
+    after = penalties.added_to(before)
+    assert after.objective.item() == 6.0 + 4 * (0.5 + 1.0)
+    assert after.nll is before.nll
+    assert after.count == 4
+    after.objective.backward()
+    assert weight.grad == 4 * 3
+
+
+def test_no_penalties_return_the_same_loss() -> None:
+    before = loss()
+    assert Penalties().added_to(before) is before
+
+
+def test_a_part_with_a_penalty_refuses_to_train_without_a_collector() -> None:
+    with pytest.raises(AssertionError, match=r"^encoder\.0\.feed has a penalty, but the call has no collector for it$"):
+        Call(place="encoder.0.feed").penalise(torch.tensor(1.0))
+
+
+def test_extras_reach_every_part() -> None:
+    trees = torch.ones(2, 3)
+    assert Call(extras={"trees": trees}).at("encoder").within().extras["trees"] is trees
+    assert Call().extras == {}
+
+
 def test_memory_of_some_sentences() -> None:
     memory = Memory(torch.arange(3.0).view(3, 1, 1), torch.tensor([[True], [False], [True]]))
     chosen = memory.select(torch.tensor([2, 1]))
@@ -64,7 +100,7 @@ def test_append_returns_everything_so_far() -> None:
     assert state.append("keys", torch.tensor([[3], [4]])).tolist() == [[1, 3], [2, 4]]
 
 
-def test_a_room_that_is_full_grows() -> None:
+def test_append_grows_beyond_the_reserved_steps() -> None:
     state = State()
     steps = [torch.tensor([[2 * i], [2 * i + 1]]) for i in range(100)]
     for step in steps:
@@ -72,7 +108,7 @@ def test_a_room_that_is_full_grows() -> None:
     assert whole.tolist() == torch.cat(steps, 1).tolist()
 
 
-def test_rows_can_move_between_steps() -> None:
+def test_select_reorders_rows_between_appends() -> None:
     state = State()
     state.append("keys", torch.tensor([[1], [2], [3]]))
     state.select(torch.tensor([2, 0]))
@@ -85,7 +121,7 @@ def test_append_keeps_names_apart() -> None:
     assert state.append("1.key", torch.tensor([[2]])).tolist() == [[2]]
 
 
-def test_what_is_replaced_is_forgotten_and_what_is_there_moves_with_its_hypothesis() -> None:
+def test_replace_keeps_the_newest_and_select_moves_it() -> None:
     state = State()
     state.replace("state", torch.tensor([[1.0], [2.0], [3.0]]))
     state.replace("state", torch.tensor([[10.0], [20.0], [30.0]]))
@@ -97,14 +133,14 @@ def test_what_is_replaced_is_forgotten_and_what_is_there_moves_with_its_hypothes
     assert state.hypotheses["keys"].tolist() == [[1]]
 
 
-def test_retain_leaves_what_is_replaced() -> None:
+def test_retain_leaves_replaced_entries() -> None:
     state = State()
     state.replace("state", torch.tensor([[1.0], [2.0]]))
     state.retain(torch.tensor([1]))
     assert state.newest["state"].tolist() == [[1.0], [2.0]]
 
 
-def test_steps_are_shown_as_a_whole() -> None:
+def test_steps_are_joined_when_shown() -> None:
     look = Looking()
     steps = Steps(look)
     for t in range(3):
@@ -116,7 +152,7 @@ def test_steps_are_shown_as_a_whole() -> None:
     assert look.seen["decoder.cross", "weights"].tolist() == [[[[0, 0], [1, 1], [2, 2]]]]
 
 
-def test_steps_hand_changes_on() -> None:
+def test_steps_pass_changes_to_the_watcher() -> None:
     value = torch.ones(1, 1, 2, 3)
     assert_close(Steps(Silencing(1)).change("decoder.cross", "heads", value), value * torch.tensor([[1.0], [0.0]]))
 

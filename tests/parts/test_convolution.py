@@ -67,8 +67,8 @@ def test_steps_of_any_size_are_the_whole(make: type[GatedConvolution]) -> None:
         assert_close(torch.cat(steps, 1), ours(x, Call()))
 
 
-def test_whoever_looks_ahead_cannot_go_step_by_step() -> None:
-    with pytest.raises(AssertionError, match="mix looks ahead"):
+def test_mixer_that_looks_ahead_cannot_decode_step_by_step() -> None:
+    with pytest.raises(AssertionError, match="mix sees the future"):
         Convolution(D, D, 3, 1, is_causal=False)(torch.randn(B, T, D), Call(state=State(), place="mix"))
 
 

@@ -11,22 +11,22 @@ from torch.testing import assert_close
 
 from tests.parts.watchers import Looking, Silencing
 from weft.parts.call import Call, Memory, State
+from weft.parts.context_attention import Additive, ContextAttention, Dot, General
 from weft.parts.convolution import GatedConvolution
 from weft.parts.decoders import (
-    AttendBelow,
-    AttendEverywhere,
-    AttendFirst,
     AttentiveRecurrence,
-    Continuing,
+    BahdanauDecoder,
+    ByteNetDecoder,
+    ConvS2SDecoder,
+    ConvS2SLayer,
     FedLayer,
     FromColumn,
+    FromEncoderState,
     FromLayer,
+    GNMTDecoder,
     InputFeeding,
-    LookingLayer,
-    Stacked,
 )
-from weft.parts.layers import Add, Layer, PostNorm, PreNorm, Replace, ScaledAdd, Within
-from weft.parts.lookup import Additive, Dot, General, Lookup
+from weft.parts.layers import Add, Layer, NoResidual, PostNorm, PreNorm, ScaledAdd, Sublayer
 from weft.parts.recurrent import GRU, LSTM, Cell, Forward
 
 B, T, S, D = 2, 4, 3, 6
@@ -39,19 +39,19 @@ ByHand = Callable[..., Tensor]
 
 
 def bare() -> PostNorm:
-    return PostNorm(nn.Identity(), 0.0, Replace())
+    return PostNorm(nn.Identity(), 0.0, NoResidual())
 
 
 def recurrence(make: type[Cell] = GRU) -> AttentiveRecurrence:
     cell = make(2 * D, D)
-    return AttentiveRecurrence(cell, Lookup(Additive(D, 5)), FromColumn(D, cell))
+    return AttentiveRecurrence(cell, ContextAttention(Additive(D, 5)), FromColumn(D, cell))
 
 
 def real(memory: Memory, b: int) -> Tensor:
     return memory.output[b][memory.keep[b]]
 
 
-def additive(look: Lookup, s: Tensor, h: Tensor) -> Tensor:
+def additive(look: ContextAttention, s: Tensor, h: Tensor) -> Tensor:
     """Σ_j α_j h_j, α = softmax(v · tanh(W s + U h_j))"""
     score = look.score
     e = torch.stack([score.out.weight[0] @ (score.query.weight @ s + score.key(h_j)).tanh() for h_j in h])
@@ -68,7 +68,7 @@ def lstm(cell: LSTM, x: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
 # Bahdanau
 
 
-def bahdanau_by_hand(decoder: AttendFirst, x: Tensor, h: Tensor) -> Tensor:
+def bahdanau_by_hand(decoder: BahdanauDecoder, x: Tensor, h: Tensor) -> Tensor:
     """Appendix A.2.2, with the reset gate where torch has it."""
     rnn = decoder.recurrence.cell.rnn
     W_r, W_z, W = rnn.weight_ih_l0.chunk(3)
@@ -90,7 +90,7 @@ def bahdanau_by_hand(decoder: AttendFirst, x: Tensor, h: Tensor) -> Tensor:
 
 
 def test_attention_before_each_step_is_bahdanaus() -> None:
-    decoder = AttendFirst(D, recurrence(), 0.0)
+    decoder = BahdanauDecoder(D, recurrence(), 0.0)
     found = decoder(X, Call(memory=PLAIN))
     for b in range(B):
         assert_close(found[b], bahdanau_by_hand(decoder, X[b], real(PLAIN, b)))
@@ -115,8 +115,8 @@ def luong_by_hand(decoder: InputFeeding, x: Tensor, h: Tensor, final: Tensor) ->
 def input_feeding(layers: int = 2) -> InputFeeding:
     bottom, cells = LSTM(2 * D, D), [LSTM(D, D) for _ in range(layers - 1)]
     start, *starts = (FromLayer(i) for i in range(layers))
-    above = Continuing([Layer({"mix": Within(bare(), Forward(cell))}) for cell in cells], nn.Identity(), starts)
-    return InputFeeding(bottom, start, above, Lookup(General(D)), 0.0)
+    above = FromEncoderState([Layer({"mix": Sublayer(bare(), Forward(cell))}) for cell in cells], nn.Identity(), starts)
+    return InputFeeding(bottom, start, above, ContextAttention(General(D)), 0.0)
 
 
 def test_attention_after_each_step_is_luongs() -> None:
@@ -129,7 +129,7 @@ def test_attention_after_each_step_is_luongs() -> None:
 # GNMT
 
 
-def gnmt_by_hand(decoder: AttendBelow, x: Tensor, h: Tensor) -> Tensor:
+def gnmt_by_hand(decoder: GNMTDecoder, x: Tensor, h: Tensor) -> Tensor:
     """Three layers; the third one is residual."""
     cells = [decoder.bottom.cell, *(layer.cell for layer in decoder.layers)]
     starts = [decoder.bottom.start, *(layer.start for layer in decoder.layers)]
@@ -144,11 +144,11 @@ def gnmt_by_hand(decoder: AttendBelow, x: Tensor, h: Tensor) -> Tensor:
     return torch.stack(made)
 
 
-def attend_below() -> AttendBelow:
+def attend_below() -> GNMTDecoder:
     cells = [LSTM(2 * D, D), LSTM(2 * D, D)]
     wirings = [bare(), PostNorm(nn.Identity(), 0.0, Add())]
     layers = [FedLayer(cell, FromColumn(D, cell), wiring) for cell, wiring in zip(cells, wirings)]
-    return AttendBelow(recurrence(LSTM), layers, nn.Identity(), 0.0)
+    return GNMTDecoder(recurrence(LSTM), layers, nn.Identity(), 0.0)
 
 
 def test_attention_in_the_bottom_layer_is_gnmts() -> None:
@@ -167,21 +167,21 @@ class Doubling(nn.Module):
 
 
 def test_attention_before_each_step_drops_what_it_gives() -> None:
-    decoder = AttendFirst(D, recurrence(), 0.5)
+    decoder = BahdanauDecoder(D, recurrence(), 0.5)
     whole = decoder.eval()(X, Call(memory=PLAIN))
     dropped = decoder.train()(X, Call(memory=PLAIN))
     assert_close(dropped, torch.where(dropped == 0.0, 0.0, 2 * whole))
     assert 0 < (dropped == 0.0).sum() < dropped.numel()
 
 
-def test_attention_in_the_bottom_layer_drops_what_that_gives_the_next() -> None:
+def test_gnmt_applies_dropout_between_the_bottom_layer_and_the_next() -> None:
     decoder = attend_below()
     seen = decoder.bottom(X, Call(memory=PLAIN, state=State()))[0]
     decoder.layers, decoder.dropout = nn.ModuleList(), Doubling()
     assert_close(decoder(X, Call(memory=PLAIN)), 2 * seen)
 
 
-def test_attention_after_each_step_drops_what_the_bottom_gives_and_what_it_gives_but_feeds_it_whole() -> None:
+def test_input_feeding_applies_dropout_to_outputs_but_not_to_what_is_fed_back() -> None:
     decoder = input_feeding(layers=1)
     decoder.above, decoder.dropout = Nothing(), Doubling()
     found = decoder(X, Call(memory=ENDED))
@@ -199,15 +199,17 @@ def test_attention_after_each_step_drops_what_the_bottom_gives_and_what_it_gives
 # ConvS2S
 
 
-def attend_everywhere() -> AttendEverywhere:
-    def layer() -> LookingLayer:
+def attend_everywhere() -> ConvS2SDecoder:
+    def layer() -> ConvS2SLayer:
         wirings = [PreNorm(nn.Identity(), 0.0, ScaledAdd()) for _ in range(2)]
-        return LookingLayer(D, Within(wirings[0], GatedConvolution(D, 3, 1, True)), Lookup(Dot()), wirings[1])
+        return ConvS2SLayer(
+            D, Sublayer(wirings[0], GatedConvolution(D, 3, 1, True)), ContextAttention(Dot()), wirings[1]
+        )
 
-    return AttendEverywhere([layer(), layer()], nn.Identity())
+    return ConvS2SDecoder([layer(), layer()], nn.Identity())
 
 
-def convs2s_by_hand(decoder: AttendEverywhere, x: Tensor, z: Tensor, e: Tensor) -> Tensor:
+def convs2s_by_hand(decoder: ConvS2SDecoder, x: Tensor, z: Tensor, e: Tensor) -> Tensor:
     """Sections 3.2 to 3.4, in loops over the target."""
     h = x
     for layer in decoder.layers:
@@ -241,7 +243,7 @@ class Nothing(nn.Module):
 
 def test_position_t_stands_on_column_t() -> None:
     """And on zeros where the encoder has no more columns."""
-    decoder = Stacked(D, [Nothing()], nn.Identity())
+    decoder = ByteNetDecoder(D, [Nothing()], nn.Identity())
     found = decoder(X, Call(memory=PLAIN))
     for b in range(B):
         for t in range(T):
@@ -252,13 +254,13 @@ def test_position_t_stands_on_column_t() -> None:
 # Sutskever
 
 
-def continuing() -> Continuing:
+def continuing() -> FromEncoderState:
     cells = [LSTM(D, D), LSTM(D, D)]
-    layers = [Layer({"mix": Within(bare(), Forward(cell))}) for cell in cells]
-    return Continuing(layers, nn.Identity(), [FromLayer(0), FromLayer(1)])
+    layers = [Layer({"mix": Sublayer(bare(), Forward(cell))}) for cell in cells]
+    return FromEncoderState(layers, nn.Identity(), [FromLayer(0), FromLayer(1)])
 
 
-def test_continuing_is_torchs_own_lstm_begun_where_the_encoder_ended() -> None:
+def test_from_encoder_state_is_torchs_lstm_started_from_the_final_state() -> None:
     decoder = continuing()
     theirs = nn.LSTM(D, D, num_layers=2, batch_first=True)
     cells = [layer.mix.body.cell.rnn for layer in decoder.layers]
@@ -273,7 +275,7 @@ def test_continuing_is_torchs_own_lstm_begun_where_the_encoder_ended() -> None:
     assert_close(decoder(X, Call(memory=ENDED)), theirs(X, (h, c))[0])
 
 
-def test_continuing_sees_nothing_else_of_the_source() -> None:
+def test_from_encoder_state_sees_nothing_else_of_the_source() -> None:
     decoder, other = continuing(), replace(ENDED, output=torch.randn(B, S, D))
     assert_close(decoder(X, Call(memory=other)), decoder(X, Call(memory=ENDED)))
 
@@ -284,7 +286,7 @@ def test_continuing_sees_nothing_else_of_the_source() -> None:
 @pytest.mark.parametrize(
     ("make", "by_hand", "final"),
     [
-        (lambda: AttendFirst(D, recurrence(), 0.0), bahdanau_by_hand, False),
+        (lambda: BahdanauDecoder(D, recurrence(), 0.0), bahdanau_by_hand, False),
         (input_feeding, luong_by_hand, True),
         (attend_below, gnmt_by_hand, False),
     ],
@@ -302,8 +304,8 @@ def test_the_gradients_of_a_loop_are_those_of_the_loop_by_hand(make: Make, by_ha
 
 
 MAKERS = {
-    "attend-first": lambda: AttendFirst(D, recurrence(), 0.0),
-    "attend-below": attend_below,
+    "bahdanau": lambda: BahdanauDecoder(D, recurrence(), 0.0),
+    "gnmt": attend_below,
     "input-feeding": input_feeding,
     "input-feeding with one layer": lambda: input_feeding(1),
 }
@@ -342,7 +344,7 @@ def test_what_a_watcher_changes_is_changed_on_the_way(make: Make) -> None:
     assert not torch.allclose(silenced[0], decoder(X, Call(memory=ENDED)))
 
 
-def test_whoever_is_not_remembered_leaves_nothing_behind() -> None:
+def test_decoding_without_a_state_leaves_nothing_behind() -> None:
     """Two calls without a state are the same call."""
-    decoder = AttendFirst(D, recurrence(), 0.0)
+    decoder = BahdanauDecoder(D, recurrence(), 0.0)
     assert torch.equal(decoder(X, Call(memory=PLAIN)), decoder(X, Call(memory=PLAIN)))

@@ -6,7 +6,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from weft.parts.call import Call
-from weft.parts.encoders import Ending, Recalling, Unfolded
+from weft.parts.encoders import FinalStates, Stretched, WithEmbeddings
 from weft.parts.layers import EncoderStack
 from weft.parts.recurrent import GRU, LSTM, Backward, Cell, Forward
 
@@ -21,18 +21,18 @@ class Plus(nn.Module):
         return x + 1
 
 
-def test_recalling_hands_on_the_embeddings_and_changes_nothing_else() -> None:
+def test_with_embeddings_adds_the_embeddings_and_changes_nothing_else() -> None:
     x = torch.randn(2, 5, 3)
-    memory = Recalling([Plus()], nn.Identity())(x, Call(keep=KEEP))
+    memory = WithEmbeddings([Plus()], nn.Identity())(x, Call(keep=KEEP))
     assert memory.embedded is x
     assert_close(memory.output, EncoderStack([Plus()], nn.Identity())(x, Call(keep=KEEP)).output)
 
 
 @pytest.mark.parametrize("make", [LSTM, GRU])
-def test_ending_hands_on_where_each_layer_ended_with_what_is_real(make: type[Cell]) -> None:
+def test_final_states_are_those_of_the_last_real_token(make: type[Cell]) -> None:
     """Each sentence alone, without padding, read by torch's own."""
     cells, x = [make(3, 3), make(3, 3)], torch.randn(2, 5, 3)
-    memory = Ending([Forward(cells[0]), Backward(cells[1])], nn.Identity())(x, Call(keep=KEEP))
+    memory = FinalStates([Forward(cells[0]), Backward(cells[1])], nn.Identity())(x, Call(keep=KEEP))
     assert memory.final.shape == (2, 2, make.vectors * 3)
     for b, keep in enumerate(KEEP):
         first, end = cells[0].rnn(x[b, keep])
@@ -44,14 +44,14 @@ def test_ending_hands_on_where_each_layer_ended_with_what_is_real(make: type[Cel
 
 @pytest.mark.parametrize(("factor", "columns"), [(1.0, [5, 2]), (1.2, [6, 3]), (1.5, [8, 3]), (2.0, [10, 4])])
 def test_a_source_is_stretched_by_its_own_length(factor: float, columns: list[int]) -> None:
-    memory = Unfolded([Plus()], nn.Identity(), factor)(torch.randn(2, 5, 3), Call(keep=KEEP))
+    memory = Stretched([Plus()], nn.Identity(), factor)(torch.randn(2, 5, 3), Call(keep=KEEP))
     assert memory.keep.sum(1).tolist() == columns
     assert memory.output.shape == (2, max(columns), 3)
 
 
 def test_the_columns_beyond_the_source_begin_as_zeros() -> None:
     layer, x = Plus(), torch.full((2, 5, 1), 7.0)
-    memory = Unfolded([layer], nn.Identity(), 1.5)(x, Call(keep=KEEP))
+    memory = Stretched([layer], nn.Identity(), 1.5)(x, Call(keep=KEEP))
     assert memory.output[0, :, 0].tolist() == [8.0] * 5 + [1.0] * 3
     assert memory.output[1, :3, 0].tolist() == [8.0, 8.0, 1.0]
     assert layer.call.keep is memory.keep

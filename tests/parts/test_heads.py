@@ -6,13 +6,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from weft.parts.heads import LinearHead, largest
+from weft.parts.heads import Head, Loss, SoftmaxHead, largest
 
 TARGETS = torch.tensor([3, 0, 6, 6, 2])
 
 
-def head(smoothing: float = 0.0, chunk: int = 256) -> LinearHead:
-    made = LinearHead(nn.Embedding(7, 4), smoothing, chunk).double()
+def head(smoothing: float = 0.0, chunk: int = 256) -> SoftmaxHead:
+    made = SoftmaxHead(nn.Embedding(7, 4), smoothing, chunk).double()
     nn.init.normal_(made.bias)
     return made
 
@@ -22,7 +22,7 @@ def states() -> Tensor:
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
-def test_the_loss_is_smoothed_cross_entropy(smoothing: float) -> None:
+def test_loss_is_smoothed_cross_entropy(smoothing: float) -> None:
     part, hidden = head(smoothing), states()
     wanted = F.cross_entropy(part.logits(hidden), TARGETS, reduction="sum", label_smoothing=smoothing)
     assert_close(part.loss(hidden, TARGETS).objective, wanted)
@@ -37,9 +37,23 @@ def test_all_gradients_are_those_of_cross_entropy(smoothing: float) -> None:
     assert_close(torch.autograd.grad(ours, inputs), torch.autograd.grad(theirs, inputs))
 
 
-def test_the_loss_by_hand() -> None:
+def test_head_without_a_bias_is_one_whose_bias_is_zero() -> None:
+    without, hidden = SoftmaxHead(nn.Embedding(7, 4), 0.1, bias=False).double(), states()
+    assert [name for name, _ in without.named_parameters()] == ["words.weight"]
+    assert list(without.state_dict()) == ["words.weight"]
+    logits = hidden @ without.words.weight.T
+    loss = without.loss(hidden, TARGETS).objective
+    wanted = F.cross_entropy(logits, TARGETS, reduction="sum", label_smoothing=0.1)
+    assert_close(loss, wanted)
+    inputs = [hidden, without.words.weight]
+    assert_close(torch.autograd.grad(loss, inputs), torch.autograd.grad(wanted, inputs))
+    weight, bias = without.projection()
+    assert_close(F.linear(hidden, weight, bias), logits)
+
+
+def test_loss_by_hand() -> None:
     """Two words with probabilities 3/4 and 1/4."""
-    part = LinearHead(nn.Embedding(2, 1), smoothing=0.2)
+    part = SoftmaxHead(nn.Embedding(2, 1), smoothing=0.2)
     with torch.no_grad():
         part.words.weight.copy_(torch.tensor([[3.0], [1.0]]).log())
     loss = part.loss(torch.ones(1, 1), torch.tensor([0]))
@@ -49,7 +63,7 @@ def test_the_loss_by_hand() -> None:
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 5])
-def test_the_size_of_a_chunk_does_not_matter(chunk: int) -> None:
+def test_chunk_size_does_not_change_the_loss(chunk: int) -> None:
     part, hidden = head(smoothing=0.1, chunk=chunk), states()
     inputs = [hidden, part.words.weight, part.bias]
     pieces = part.loss(hidden, TARGETS)
@@ -59,7 +73,7 @@ def test_the_size_of_a_chunk_does_not_matter(chunk: int) -> None:
     assert_close(torch.autograd.grad(pieces.objective, inputs), torch.autograd.grad(whole.objective, inputs))
 
 
-def test_the_negative_log_likelihood_excludes_smoothing() -> None:
+def test_nll_excludes_smoothing() -> None:
     part, hidden = head(smoothing=0.3), states()
     loss = part.loss(hidden, TARGETS)
     assert_close(loss.nll, F.cross_entropy(part.logits(hidden), TARGETS, reduction="sum").detach())
@@ -67,21 +81,21 @@ def test_the_negative_log_likelihood_excludes_smoothing() -> None:
 
 
 def test_large_scores_do_not_overflow() -> None:
-    part = LinearHead(nn.Embedding(7, 4))
+    part = SoftmaxHead(nn.Embedding(7, 4))
     hidden = 1e4 * torch.randn(5, 4)
     assert_close(part.loss(hidden, TARGETS).nll, F.cross_entropy(part.logits(hidden), TARGETS, reduction="sum"))
 
 
-def test_the_count_is_the_number_of_tokens() -> None:
+def test_count_is_the_number_of_tokens() -> None:
     assert head().loss(states(), TARGETS).count == 5
 
 
-def test_no_tokens_no_loss() -> None:
+def test_loss_of_no_tokens_is_zero() -> None:
     loss = head(0.1).loss(states()[:0], TARGETS[:0])
     assert (loss.objective.item(), loss.nll.item(), loss.count) == (0.0, 0.0, 0)
 
 
-def test_nobody_computes_gradients_that_nobody_wants(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_gradients_are_computed_without_grad_mode(monkeypatch: pytest.MonkeyPatch) -> None:
     part, hidden = head(), states()
     wanted = part.loss(hidden, TARGETS).nll
     monkeypatch.setattr(torch, "mm", None)  # what the gradients are made with
@@ -102,13 +116,53 @@ def test_best_is_the_top_of_log_probs() -> None:
     assert torch.equal(ids, top.indices)
 
 
-def test_a_tied_head_has_the_very_matrix_of_the_embedding() -> None:
+def test_tied_head_shares_the_matrix_of_the_embedding() -> None:
     words = nn.Embedding(7, 4)
-    assert LinearHead(words).words.weight is words.weight
+    assert SoftmaxHead(words).words.weight is words.weight
+    assert SoftmaxHead(words).tied_to(words)
+    assert not SoftmaxHead(words).tied_to(nn.Embedding(7, 4))
+
+
+def test_projection_of_a_softmax_head_gives_its_log_probs() -> None:
+    part, hidden = head(), states()
+    weight, bias = part.projection()
+    assert_close(F.linear(hidden, weight, bias).log_softmax(-1), part.log_probs(hidden))
+
+
+class EvenHead(Head):
+    """The same distribution whatever the hidden state: the least that a head must define."""
+
+    vocabulary = 4
+
+    def loss(self, hidden: Tensor, targets: Tensor) -> Loss:
+        nll = -self.log_probs(hidden).gather(-1, targets[:, None]).sum()
+        return Loss(nll, nll, targets.numel())
+
+    def log_probs(self, hidden: Tensor) -> Tensor:
+        return torch.tensor([0.1, 0.4, 0.2, 0.3]).log().expand(*hidden.shape[:-1], 4)
+
+
+def test_best_defaults_to_the_top_of_log_probs() -> None:
+    values, ids = EvenHead().best(torch.randn(2, 5), 2)
+    assert_close(values.exp(), torch.tensor([[0.4, 0.3]] * 2))
+    assert ids.tolist() == [[1, 3]] * 2
+
+
+def test_head_without_projection_says_so() -> None:
+    assert EvenHead().projection() is None
+
+
+def test_incomplete_head_cannot_be_built() -> None:
+    class LossOnly(Head):
+        def loss(self, hidden: Tensor, targets: Tensor) -> Loss:
+            return Loss(hidden.sum(), hidden.sum(), 1)
+
+    with pytest.raises(TypeError, match="log_probs"):
+        LossOnly()
 
 
 @pytest.mark.parametrize("words", [10, 4 * 3 * 64, 1000, 1024])
-def test_the_largest_are_those_that_topk_finds(words: int) -> None:
+def test_largest_equals_topk(words: int) -> None:
     scores = torch.randn(7, words)
     values, places = largest(scores, 3)
     expected = scores.topk(3, -1)

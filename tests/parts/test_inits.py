@@ -9,11 +9,12 @@ from torch.testing import assert_close
 
 from weft.parts.attention import Attention
 from weft.parts.call import Call
+from weft.parts.context_attention import ContextAttention, Dot
 from weft.parts.convolution import GatedConvolution
-from weft.parts.decoders import LookingLayer
-from weft.parts.inits import depth_scaled, gated, xavier
-from weft.parts.layers import Add, DecoderStack, Layer, PostNorm, PreNorm, ScaledAdd, Within
-from weft.parts.lookup import Dot, Lookup
+from weft.parts.decoders import ConvS2SLayer
+from weft.parts.feed_forward import FeedForward
+from weft.parts.inits import depth_scaled, gated, gpt, xavier
+from weft.parts.layers import Add, DecoderStack, Layer, PostNorm, PreNorm, ScaledAdd, Sublayer
 
 
 def test_xavier_draws_uniformly_from_its_bounds() -> None:
@@ -48,8 +49,8 @@ def test_xavier_of_a_layer_without_bias() -> None:
 
 
 def stack(layers: int, sublayers: int) -> DecoderStack:
-    def sublayer() -> Within:
-        return Within(PostNorm(nn.LayerNorm(4), 0.0, Add()), Attention(4, 2))
+    def sublayer() -> Sublayer:
+        return Sublayer(PostNorm(nn.LayerNorm(4), 0.0, Add()), Attention(4, 2))
 
     return DecoderStack([Layer({str(i): sublayer() for i in range(sublayers)}) for _ in range(layers)], nn.Identity())
 
@@ -67,6 +68,35 @@ def test_depth_scaled_divides_the_end_of_each_branch_by_the_root_of_their_number
         assert_close(value, plain[name] / math.sqrt(branches), msg=name)
 
 
+def test_gpt_draws_normally_and_scales_the_end_of_each_branch() -> None:
+    """0.02, and over √4 where a matrix ends one of four branches: 2 layers of 2."""
+    layers = [
+        Layer(
+            {
+                "mix": Sublayer(PreNorm(nn.LayerNorm(64), 0.0, Add()), Attention(64, 2)),
+                "feed": Sublayer(PreNorm(nn.LayerNorm(64), 0.0, Add()), FeedForward(64, 256, [nn.ReLU()])),
+            }
+        )
+        for _ in range(2)
+    ]
+    model = nn.ModuleDict({"tokens": nn.Embedding(300, 64), "decoder": DecoderStack(layers, nn.LayerNorm(64))})
+    gpt(model)
+    for name, value in model.named_parameters():
+        if value.dim() == 1:
+            gain = "norm.weight" in name or "closing.weight" in name
+            assert (value == float(gain)).all(), name
+        else:
+            expected = 0.02 / 2 if name.endswith("out.weight") else 0.02
+            assert value.std().item() == pytest.approx(expected, rel=0.05), name
+            assert abs(value.mean().item()) < 0.05 * expected, name
+
+
+def test_gpt_with_another_deviation() -> None:
+    embedding = nn.Embedding(300, 64)
+    gpt(embedding, std=0.5)
+    assert embedding.weight.std().item() == pytest.approx(0.5, rel=0.05)
+
+
 def test_the_variance_of_a_gated_convolution_is_kept() -> None:
     """Half of a small signal passes the gate: with N(0, 4 / fan in) what comes out is as large as what went in."""
     convolution = GatedConvolution(64, 3, 1, is_causal=True)
@@ -80,7 +110,7 @@ def test_the_variance_of_a_gated_convolution_is_kept() -> None:
 def test_the_variance_is_kept_through_many_gated_layers_that_drop() -> None:
     """Dropout divides it by what is kept, and the weights take that back: without that, 1.2 times a layer."""
     wirings = [PreNorm(nn.Identity(), 0.3, ScaledAdd()) for _ in range(12)]
-    layers = nn.ModuleList(Within(wiring, GatedConvolution(64, 3, 1, is_causal=True)) for wiring in wirings)
+    layers = nn.ModuleList(Sublayer(wiring, GatedConvolution(64, 3, 1, is_causal=True)) for wiring in wirings)
     gated(layers)
     x = began = 0.1 * torch.randn(20, 200, 64)
     for layer in layers:
@@ -89,9 +119,11 @@ def test_the_variance_is_kept_through_many_gated_layers_that_drop() -> None:
 
 
 def test_a_layer_that_looks_drops_what_it_found_too() -> None:
-    def looking(dropout: float) -> LookingLayer:
+    def looking(dropout: float) -> ConvS2SLayer:
         wirings = [PreNorm(nn.Identity(), dropout, ScaledAdd()) for _ in range(2)]
-        return LookingLayer(64, Within(wirings[0], GatedConvolution(64, 3, 1, True)), Lookup(Dot()), wirings[1])
+        return ConvS2SLayer(
+            64, Sublayer(wirings[0], GatedConvolution(64, 3, 1, True)), ContextAttention(Dot()), wirings[1]
+        )
 
     whole, dropped = looking(0.0), looking(0.5)
     for layer in (whole, dropped):

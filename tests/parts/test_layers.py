@@ -7,16 +7,16 @@ from torch.testing import assert_close
 
 from weft.parts.call import Call, Memory
 from weft.parts.layers import (
-    Across,
     Add,
+    CrossSublayer,
     DecoderStack,
     EncoderStack,
     Layer,
+    NoResidual,
     PostNorm,
     PreNorm,
-    Replace,
     ScaledAdd,
-    Within,
+    Sublayer,
 )
 
 X = torch.tensor([[[1.0, 2.0, 6.0]]])
@@ -49,7 +49,7 @@ def test_a_scaled_sum() -> None:
 
 def test_a_branch_alone() -> None:
     branch = 10 * X
-    assert Replace()(X, branch) is branch
+    assert NoResidual()(X, branch) is branch
 
 
 def test_post_norm_by_hand() -> None:
@@ -87,19 +87,19 @@ def test_only_pre_norm_leaves_a_bare_sum() -> None:
 
 def test_within_does_not_see_the_memory() -> None:
     body = Times()
-    Within(PreNorm(nn.Identity(), 0.0, Add()), body)(X, Call(memory=MEMORY))
+    Sublayer(PreNorm(nn.Identity(), 0.0, Add()), body)(X, Call(memory=MEMORY))
     assert body.call.memory is None
 
 
 def test_across_sees_the_memory() -> None:
     body = Times()
-    Across(PreNorm(nn.Identity(), 0.0, Add()), body)(X, Call(memory=MEMORY))
+    CrossSublayer(PreNorm(nn.Identity(), 0.0, Add()), body)(X, Call(memory=MEMORY))
     assert body.call.memory is MEMORY
 
 
 def test_across_needs_a_memory() -> None:
-    sublayer = Across(PreNorm(nn.Identity(), 0.0, Add()), Times())
-    with pytest.raises(AssertionError, match=r"decoder\.0\.cross looks across, but the call has no memory"):
+    sublayer = CrossSublayer(PreNorm(nn.Identity(), 0.0, Add()), Times())
+    with pytest.raises(AssertionError, match=r"decoder\.0\.cross attends to the memory, but the call has none"):
         sublayer(X, Call(place="decoder.0.cross"))
 
 

@@ -1,8 +1,8 @@
 """The longest path between two tokens, counted by hand."""
 
 from weft.parts.attention import Attention
+from weft.parts.context_attention import ContextAttention, Dot
 from weft.parts.convolution import GatedConvolution
-from weft.parts.lookup import Dot, Lookup
 from weft.parts.mixer import path_across, path_length
 from weft.parts.recurrent import GRU, Forward
 
@@ -24,7 +24,7 @@ def test_dilations_that_double_reach_a_thousand_tokens_in_ten_layers() -> None:
     assert path_length(layers, 1025) == 11, "the same layers come again"
 
 
-def test_one_token_is_there_already_and_a_window_of_one_never_looks_aside() -> None:
+def test_path_length_of_one_token_and_of_a_window_of_one() -> None:
     alone = [GatedConvolution(4, 1, 1, is_causal=True)]
     assert path_length(alone, 1) == 0
     assert path_length(alone, 2) is None
@@ -38,7 +38,7 @@ def test_layers_of_several_kinds_add_up() -> None:
 def test_a_decoder_that_looks_is_one_step_from_all_of_the_source() -> None:
     """Else the way leads through both recurrences: the last word that is read, and the last that is written."""
     recurrence = [Forward(GRU(4, 4))]
-    assert path_across(recurrence, [Lookup(Dot())], recurrence, 1024) == 1
+    assert path_across(recurrence, [ContextAttention(Dot())], recurrence, 1024) == 1
     assert path_across(recurrence, [], recurrence, 1024) == 2048
     assert path_across(recurrence, [], [], 1024) == 1024  # a column for each position is where the way ends
     assert path_across([GatedConvolution(4, 1, 1, is_causal=False)], [], recurrence, 1024) is None

@@ -119,7 +119,7 @@ def test_backward_is_forward_on_the_reversed_sequence() -> None:
     assert_close(Backward(cell)(x, Call()), Forward(cell)(x.flip(1), Call()).flip(1))
 
 
-def test_whoever_reads_backward_has_seen_everything_at_the_first_token() -> None:
+def test_backward_recurrence_has_seen_everything_at_the_first_token() -> None:
     mix, x = Backward(LSTM(INPUTS, D)), torch.randn(1, T, INPUTS)
     other = torch.cat((x[:, :-1], torch.randn(1, 1, INPUTS)), 1)
     assert not torch.allclose(mix(other, Call())[:, 0], mix(x, Call())[:, 0])

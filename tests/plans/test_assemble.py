@@ -1,13 +1,15 @@
-"""From a plan to a model: what is shared, what is dealt, what is closed."""
+"""From a plan to a model: what is shared, what is given to which layer, what is closed."""
 
 import pytest
 import torch
 from torch import nn
 
 from tests.parts.watchers import Looking
-from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.models.encoder_decoder import EncoderDecoder
+from weft.parts.call import Call
 from weft.parts.dropout import Dropout
-from weft.parts.feed_forward import Product
+from weft.parts.feed_forward import FeedForward
+from weft.parts.norms import LayerNorm, NoNorm, RMSNorm
 from weft.parts.positions import ConcatenatedSinusoid, Learned, NoPosition
 from weft.plans.plan import Plan
 from weft.plans.presets import plan
@@ -15,7 +17,7 @@ from weft.plans.presets import plan
 SMALL = {"width": 8, "layers": 2, "vocabulary": 260}
 
 
-def built(**settings: object) -> SequenceToSequence:
+def built(**settings: object) -> EncoderDecoder:
     return Plan().with_settings({**SMALL, **settings}).build()
 
 
@@ -60,7 +62,7 @@ def test_a_list_of_parts_is_dealt_to_the_layers_in_turn() -> None:
     gates = [len(layer.feed.body.activations) for layer in model.encoder.layers]
     norms = [type(layer.feed.wiring.norm) for layer in model.encoder.layers]
     assert gates == [1, 2, 1, 2, 1]
-    assert norms == [nn.LayerNorm, nn.RMSNorm, nn.Identity, nn.LayerNorm, nn.RMSNorm]
+    assert norms == [LayerNorm, RMSNorm, NoNorm, LayerNorm, RMSNorm]
 
 
 def test_no_two_layers_share_anything() -> None:
@@ -71,8 +73,8 @@ def test_no_two_layers_share_anything() -> None:
 
 def test_only_the_decoders_own_attention_is_causal() -> None:
     model = built()
-    patterns = {name: m.body.pattern.__name__ for name, m in model.named_modules() if name.endswith(("mix", "cross"))}
-    assert {name for name, pattern in patterns.items() if pattern == "causal"} == {
+    patterns = {name: m.body.is_causal for name, m in model.named_modules() if name.endswith(("mix", "cross"))}
+    assert {name for name, is_causal in patterns.items() if is_causal} == {
         "decoder.layers.0.mix",
         "decoder.layers.1.mix",
     }
@@ -114,7 +116,7 @@ def test_a_decoder_looks_as_often_as_its_paper_says(name: str, looks: int) -> No
     """Each place at which a watcher sees attention to the source."""
     model, watch = plan(f"{name}-tiny").with_settings({"width": 16, "vocabulary": 260}).build(), Looking()
     ids = torch.tensor([[5, 6, 2]])
-    model.decode(ids, model.encode(ids), watch=watch)
+    model.decode(ids, model.encode(ids), Call(watch=watch))
     assert sum(place.endswith("cross") and name == "weights" for place, name in watch.seen) == looks
 
 
@@ -146,7 +148,7 @@ def test_gated_units_by_name() -> None:
 
 def test_the_activation_of_the_mlp() -> None:
     feed = built(**{"feed_forward.activation": "gelu"}).encoder.layers[0].feed.body
-    assert isinstance(feed, Product)
+    assert isinstance(feed, FeedForward)
     assert isinstance(feed.activations[0], nn.GELU)
 
 

@@ -6,15 +6,22 @@ from weft.errors import WeftError
 from weft.plans.catalogue import Catalogue
 from weft.plans.part import Part
 
-COLOURS: Catalogue[str] = Catalogue("colour", (), {"red": lambda: "red", "blue": lambda: "blue"})
+
+def blue(*, depth: int = 3) -> str:
+    return f"blue {depth}"
 
 
-def wall(width: int, *, height: float = 2.5, doors: int = 1, hue: str = "red", floor: int | None = None) -> str:
+COLOURS: Catalogue[str] = Catalogue("colour", (), {"red": lambda: "red", "blue": blue})
+
+
+def wall(
+    width: int, *, height: float = 2.5, doors: int = 1, hue: str = "red", floor: int | None = None, ivy: bool = False
+) -> str:
     """Bricks and mortar.
 
     More about walls.
     """
-    return f"{width} by {height}, {doors} doors, {hue}, {floor}"
+    return f"{width} by {height}, {doors} doors, {COLOURS.build(hue)}, {floor}"
 
 
 def fence(width: int) -> str:
@@ -43,7 +50,7 @@ def test_no_line_about_what_says_nothing() -> None:
 
 
 def test_options_are_what_is_not_given() -> None:
-    assert list(WALLS.options("wall")) == ["height", "doors", "hue", "floor"]
+    assert list(WALLS.options("wall")) == ["height", "doors", "hue", "floor", "ivy"]
     assert list(WALLS.options("fence")) == []
 
 
@@ -59,7 +66,7 @@ def test_the_value_of_an_option_is_what_the_plan_says_else_the_default() -> None
 
 
 def test_nothing_wrong() -> None:
-    assert problems("wall", height=3, doors=2, hue="blue", floor=None) == []
+    assert problems("wall", height=3, doors=2, hue="blue", floor=None, ivy=True) == []
 
 
 def test_an_unknown_part() -> None:
@@ -69,7 +76,7 @@ def test_an_unknown_part() -> None:
 def test_an_unknown_option() -> None:
     assert problems("wall", door=2) == [
         "house.wall: there is no option of wall 'wall' named 'door'. Did you mean 'doors'? "
-        "Known: doors, floor, height, hue."
+        "Known: doors, floor, height, hue, ivy."
     ]
 
 
@@ -78,19 +85,21 @@ def test_an_option_of_a_part_that_has_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "wanted"),
+    ("option", "value", "expected"),
     [
         ("doors", "two", "int"),
         ("doors", 2.5, "int"),
         ("doors", True, "int"),
         ("doors", None, "int"),
         ("height", "high", "float"),
-        ("hue", 3, "str"),
         ("floor", "first", "int"),
+        ("ivy", "some", "bool"),
+        ("ivy", 1, "bool"),
+        ("ivy", None, "bool"),
     ],
 )
-def test_an_option_of_the_wrong_type(option: str, value: object, wanted: str) -> None:
-    assert problems("wall", **{option: value}) == [f"house.wall.{option}: {wanted} is wanted, not {value!r}."]
+def test_an_option_of_the_wrong_type(option: str, value: object, expected: str) -> None:
+    assert problems("wall", **{option: value}) == [f"house.wall.{option}: expected {expected}, got {value!r}."]
 
 
 def test_an_unknown_part_within_a_part() -> None:
@@ -99,12 +108,23 @@ def test_an_unknown_part_within_a_part() -> None:
     ]
 
 
+def test_part_within_a_part_may_have_options() -> None:
+    part = Part("wall", {"hue": {"name": "blue", "depth": 5}})
+    assert WALLS.build(part, 4) == "4 by 2.5, 1 doors, blue 5, None"
+    assert problems("wall", hue={"name": "blue", "depth": "deep"}) == [
+        "house.wall.hue.depth: expected int, got 'deep'."
+    ]
+    assert problems("wall", hue=["blue"]) == [
+        "house.wall.hue: a part is a name, or a mapping with a name and options, not ['blue']."
+    ]
+
+
 def test_several_problems_at_once() -> None:
     assert len(problems("wall", door=2, height="high", hue="bleu")) == 3
 
 
 def test_build_refuses_with_all_of_them() -> None:
-    with pytest.raises(WeftError, match=r"wall: there is no option .*'door'.*\nwall\.height: float is wanted"):
+    with pytest.raises(WeftError, match=r"wall: there is no option .*'door'.*\nwall\.height: expected float"):
         WALLS.build(Part("wall", {"door": 2, "height": "high"}), 4)
 
 

@@ -35,11 +35,11 @@ def test_what_is_no_part(given: object) -> None:
 
 @pytest.mark.parametrize("part", [Part("swiglu"), Part("attention", {"heads": 4, "dropout": 0.1})])
 def test_there_and_back(part: Part) -> None:
-    assert Part.read(part.plain(), "mixer") == part
+    assert Part.read(part.to_dict(), "mixer") == part
 
 
 def test_a_part_without_options_is_its_name() -> None:
-    assert Part("swiglu").plain() == "swiglu"
+    assert Part("swiglu").to_dict() == "swiglu"
 
 
 def test_an_option_more() -> None:
@@ -57,3 +57,8 @@ def test_a_part_in_words() -> None:
 def test_a_part_is_frozen() -> None:
     with pytest.raises(FrozenInstanceError):
         Part("rms").name = "layer"
+
+
+def test_leaves_are_options_by_path() -> None:
+    part = Part("attention", {"heads": 4, "pattern": {"name": "window", "width": 8}, "position": "rotary"})
+    assert list(part.leaves()) == [("heads", 4), ("pattern.width", 8), ("position", "rotary")]

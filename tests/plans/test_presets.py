@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.contracts.tiny import TINY_TRANSLATORS
 from weft.errors import WeftError
 from weft.plans import names, plan
 from weft.plans.catalogues import ENCODERS
-from weft.plans.check import parts_of
 from weft.plans.part import Part
-from weft.plans.plan import Plan
+from weft.plans.plan import Plan, parts_of
 from weft.plans.presets import read_plan_file
 
 
@@ -33,7 +33,7 @@ def test_presets_by_name() -> None:
 
 def test_an_unknown_preset() -> None:
     sentence = refusal("transfomer-base")
-    assert sentence.startswith("there is no plan 'transfomer-base'. Did you mean 'transformer-base'? Near it: ")
+    assert sentence.startswith("there is no plan 'transfomer-base'. Did you mean 'transformer-base'? Similar: ")
     assert sentence.endswith(" A plan can also be a .yaml file.")
 
 
@@ -94,7 +94,7 @@ def test_a_written_plan_is_read_as_it_was(tmp_path: Path) -> None:
         ("- width\n- 16", "{file}: a plan is a mapping of sections, not list."),
         ("", "{file}: a plan is a mapping of sections, not NoneType."),
         ("base: transformer-tiny\nset: [width]", "{file}: set is a mapping from settings to values, not ['width']."),
-        ("base: transformer-tiny\nset: {width: wide}", "{file}:\nwidth: int is wanted, not 'wide'."),
+        ("base: transformer-tiny\nset: {width: wide}", "{file}:\nwidth: expected int, got 'wide'."),
         (
             "base: transformer-tiny\nsett: 1\nabot: 2",
             "{file}: there is no key of a preset 'abot'. Did you mean 'about'? Known: about, base, set.\n"
@@ -137,18 +137,18 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "mixer", "cross", "stacks", "others"),
     [
-        ("seq2seq-rnn", "lstm", "none", ("ending", "continuing"), {}),
-        ("bahdanau", "gru", "additive", ("plain", "attend-first"), {"join": "replace"}),
-        ("luong", "lstm", "general", ("ending", "input-feeding"), {}),
-        ("gnmt", "lstm", "additive", ("plain", "attend-below"), {}),
+        ("seq2seq-rnn", "lstm", "none", ("final-states", "from-encoder-state"), {}),
+        ("bahdanau", "gru", "additive", ("plain", "bahdanau"), {"join": "none"}),
+        ("luong", "lstm", "general", ("final-states", "input-feeding"), {}),
+        ("gnmt", "lstm", "additive", ("plain", "gnmt"), {}),
         (
             "convs2s",
             "convolution",
             "dot",
-            ("recalling", "attend-everywhere"),
+            ("with-embeddings", "convs2s"),
             {"join": "scaled-add", "embedding": "plain", "position": "learned", "init": "gated"},
         ),
-        ("bytenet", "bottleneck", "none", ("unfolded", "stacked"), {"join": "add", "norm": "layer", "wiring": "pre"}),
+        ("bytenet", "bottleneck", "none", ("stretched", "bytenet"), {"join": "add", "norm": "layer", "wiring": "pre"}),
     ],
 )
 def test_a_family_has_the_parts_of_its_paper(
@@ -160,7 +160,7 @@ def test_a_family_has_the_parts_of_its_paper(
     assert found == found.with_settings(others)
 
 
-@pytest.mark.parametrize("name", [name for name in names() if name.endswith("-tiny")])
+@pytest.mark.parametrize("name", TINY_TRANSLATORS)
 def test_a_small_plan_has_dropout_on_both_sides(name: str) -> None:
     found = plan(name)
     assert found.encoder.dropout == found.decoder.dropout >= 0.1

@@ -1,13 +1,13 @@
 """A translation that can be checked by eye: every word is put into capitals, and sometimes moved."""
 
-from weft.serving.documents import Html, Sentence
-from weft.text.sentences import split_sentences
-from weft.translator import Translation
+from weft.data.sentences import split_sentences
+from weft.serving.documents import HtmlDocument, TranslatedSentence
+from weft.tasks.translator import Translation
 
 
 def capitals(html: str, order: list[int] | None = None) -> str:
     """HTML translated word for word; in another order, if one is given."""
-    document = Html(html)
+    document = HtmlDocument(html)
     texts = []
     for text in document.texts:
         sentences, start = [], 0
@@ -15,10 +15,10 @@ def capitals(html: str, order: list[int] | None = None) -> str:
             words = piece.split()
             at = order or list(range(len(words)))
             made = " ".join(words[i].upper() for i in at)
-            one = Sentence((piece, space), start)
+            one = TranslatedSentence((piece, space), start)
             if words:
                 looks = [[[float(i == s) for s in range(len(words))] for i in at]]
-                one = Sentence((piece, space), start, [Translation(made, 0.0, (), (), (), True)], looks)
+                one = TranslatedSentence((piece, space), start, [Translation(made, 0.0, (), (), (), True)], looks)
             sentences.append(one)
             start += len(piece) + len(space)
         texts.append(sentences)

@@ -8,19 +8,19 @@ import sys
 from typing import Any
 
 from weft.commands import run
-from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.models.encoder_decoder import EncoderDecoder
 
 bullets: list[int] = []
-decode = SequenceToSequence.decode
+decode = EncoderDecoder.decode
 
 
-def decode_or_die(model: SequenceToSequence, *given: Any, **named: Any) -> Any:
+def decode_or_die(model: EncoderDecoder, *given: Any, **named: Any) -> Any:
     if bullets:
         bullets.pop()
         raise SystemExit("shot")
     return decode(model, *given, **named)
 
 
-SequenceToSequence.decode = decode_or_die  # type: ignore[method-assign]
+EncoderDecoder.decode = decode_or_die  # type: ignore[method-assign]
 signal.signal(signal.SIGUSR1, lambda number, frame: bullets.append(number))
 run(sys.argv[1:])

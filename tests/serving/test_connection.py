@@ -42,19 +42,19 @@ def connected(server: uvicorn.Server) -> socket.socket:
 
 
 @pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHo"])
-def test_where_nothing_is_asked_the_line_is_cut(server: uvicorn.Server, said: bytes) -> None:
+def test_an_idle_connection_is_closed(server: uvicorn.Server, said: bytes) -> None:
     with connected(server) as line:
         line.sendall(said)
         assert line.recv(1) == b""
 
 
-def test_whoever_waits_and_reads_gets_it_all(server: uvicorn.Server) -> None:
+def test_a_slow_reader_gets_the_whole_answer(server: uvicorn.Server) -> None:
     with connected(server) as line:
         line.sendall(REQUEST)
         assert sum(iter(lambda: len(line.recv(1_000_000)), 0)) > 30_000_000  # and then the line is closed
 
 
-def test_whoever_does_not_read_is_cut(server: uvicorn.Server) -> None:
+def test_a_client_that_does_not_read_is_disconnected(server: uvicorn.Server) -> None:
     with connected(server) as line:
         line.sendall(REQUEST)
         assert line.recv(8) == b"HTTP/1.1"

@@ -5,10 +5,10 @@ import math
 import pytest
 
 from weft.serving.detection import SENTENCES, chance, sample
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 
-def test_the_chance_of_the_source_language() -> None:
+def test_probability_of_the_source_language() -> None:
     sure = [math.log(1.0)] * 5
     assert chance(0, 0.0, [], vocabulary=100) == 0.5
     assert chance(40, 40 * math.log(100), sure, vocabulary=100) == pytest.approx(100 / 101)  # as good as any token
@@ -17,7 +17,7 @@ def test_the_chance_of_the_source_language() -> None:
     assert chance(40, 40 * 3.0, [-3.0, -3.0], vocabulary=100) == chance(40, 0.0, sure, vocabulary=100)
 
 
-def test_sentences_from_all_over_the_text_are_looked_at(toy: Translator) -> None:
+def test_sampled_sentences_are_spread_over_the_text(toy: Translator) -> None:
     sentences = [f"It is {'x' * i}." for i in range(2, 22)]
     found = sample(toy, " ".join(sentences))
     assert found == sentences[::3]

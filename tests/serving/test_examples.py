@@ -1,5 +1,6 @@
 """The OpenAPI document shows an answer of each route and says its type, and both are such as the route gives."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,9 +9,11 @@ from fastapi import FastAPI
 from httpx2 import Response
 from starlette.testclient import TestClient
 
-from tests.serving.examples import ASKED, answers, short
+from tests.lm import toy_generator
+from tests.serving.examples import GENERATE, TRANSLATE, answers, short
 from weft.serving.app import create_app
-from weft.translator import Translator
+from weft.tasks import load
+from weft.tasks.translator import Translator
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +27,21 @@ def true(app: FastAPI) -> dict[str, Response]:
         return answers(client)
 
 
+@pytest.fixture(scope="module")
+def chatting(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    """A language model with a chat template."""
+    folder = toy_generator(tmp_path_factory.mktemp("lm") / "toy", chat_template="{{ messages[0].content }}")
+    return create_app(load(folder.path))
+
+
+def examples(app: FastAPI) -> dict[str, Any]:
+    return {
+        path: operation["responses"]["200"]["content"].get("application/json", {}).get("example")
+        for path, methods in app.openapi()["paths"].items()
+        for operation in methods.values()
+    }
+
+
 def shape(value: Any) -> Any:
     """Without the numbers, of which another machine may have other last digits."""
     if isinstance(value, dict):
@@ -33,24 +51,32 @@ def shape(value: Any) -> Any:
     return float if isinstance(value, int | float) else value
 
 
-def test_every_answer_has_an_example_and_it_is_true(app: FastAPI, true: dict[str, Response]) -> None:
-    shown = {
-        path: operation["responses"]["200"]["content"].get("application/json", {}).get("example")
-        for path, methods in app.openapi()["paths"].items()
-        for operation in methods.values()
-    }
+def test_openapi_examples_match_real_answers(app: FastAPI, true: dict[str, Response]) -> None:
+    shown = examples(app)
     assert {path for path, one in shown.items() if one is None} == {"/health", "/metrics"}
     for path, one in true.items():
         assert shape(shown[path]) == shape(short(one.json())), path
 
 
-def test_every_answer_is_of_the_type_that_the_document_says(app: FastAPI, true: dict[str, Response]) -> None:
+def test_answers_match_their_openapi_schema(app: FastAPI, true: dict[str, Response]) -> None:
     api = schemathesis.openapi.from_dict(app.openapi())
     for path, answer in true.items():
-        api[path]["POST" if ASKED[path] else "GET"].validate_response(answer)
+        api[path]["POST" if TRANSLATE[path] else "GET"].validate_response(answer)
 
 
-def test_every_field_has_a_type_but_a_plan_which_is_plain_data(app: FastAPI) -> None:
+def test_examples_and_answers_of_a_language_model_match_their_schema(chatting: FastAPI) -> None:
+    api, shown = schemathesis.openapi.from_dict(chatting.openapi()), examples(chatting)
+    assert {path for path, one in shown.items() if one is None} == {"/metrics"}
+    with TestClient(chatting) as client:
+        for path, answer in answers(client).items():
+            operation = api[path]["POST" if GENERATE[path] else "GET"]
+            operation.validate_response(answer)
+            changed = Response(200, json=shown[path], request=answer.request)
+            changed.elapsed = timedelta()
+            operation.validate_response(changed)
+
+
+def test_every_field_but_the_plan_has_a_type(app: FastAPI) -> None:
     document = app.openapi()
     for path, methods in document["paths"].items():
         for operation in methods.values() if path.startswith("/api/") else ():
@@ -59,7 +85,7 @@ def test_every_field_has_a_type_but_a_plan_which_is_plain_data(app: FastAPI) -> 
     untyped = {
         f"{name}.{field}"
         for name, one in document["components"]["schemas"].items()
-        for field, schema in one["properties"].items()
+        for field, schema in one.get("properties", {}).items()
         if not {"type", "$ref", "anyOf"} & set(schema) or schema.get("additionalProperties") is True
     }
-    assert untyped == {"Model.plan"}
+    assert untyped == {"ModelAnswer.plan"}

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.serving.fire import CROWD, Fire, marked
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 MINUTE = 60  # seconds
 GROWTH = 0.05  # of resident memory, after the second minute

@@ -12,7 +12,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from weft.serving.app import create_app
-from weft.translator import Translator
+from weft.serving.settings import Settings
+from weft.tasks.predictor import Predictor
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
@@ -26,12 +27,13 @@ SHORT = settings(
 )
 
 
-@pytest.fixture(scope="module")
-def api(toy: Translator) -> schemathesis.BaseSchema:
-    return schemathesis.openapi.from_asgi("/openapi.json", create_app(toy))
+@pytest.fixture(scope="module", params=["toy", "lm"])
+def api(request: pytest.FixtureRequest) -> schemathesis.BaseSchema:
+    model: Predictor = request.getfixturevalue(request.param)
+    return schemathesis.openapi.from_asgi("/openapi.json", create_app(model, Settings(tokens=20)))
 
 
-def test_answers_are_as_described(api: schemathesis.BaseSchema) -> None:
+def test_random_requests_get_answers_as_described(api: schemathesis.BaseSchema) -> None:
     operations = [result.ok() for result in api.get_all_operations()]
     assert len(operations) > 10
     for operation in operations:

@@ -20,7 +20,7 @@ def test_where_terms_occur() -> None:
 @pytest.mark.parametrize(
     ("places", "words"), [([0, 2], [7, 8]), ([None, 0], [None, 7]), ([1, 0], [None, 7]), ([1, 3], [5, 5])]
 )
-def test_a_term_stands_for_a_word_that_was_written_from_it_alone(places: list[int | None], words: list[int]) -> None:
+def test_a_term_replaces_a_word_only_if_written_from_it_alone(places: list[int | None], words: list[int]) -> None:
     ids = (7, 5, 8, 5, 2)  # one word is there twice
     tokeniser = SimpleNamespace(encode=lambda text: [ord(text), 2])
     translator = SimpleNamespace(tokeniser=tokeniser, beginnings=lambda *_: places)
@@ -29,7 +29,7 @@ def test_a_term_stands_for_a_word_that_was_written_from_it_alone(places: list[in
     assert found == tuple(Phrase((ord(target),), word) for target, word in zip("ab", words))
 
 
-def test_what_came_and_what_made_room_for_another() -> None:
+def test_outcome_lists_kept_and_failed_terms() -> None:
     car, new_car, with_it = (
         Term(source=source, target=target)
         for source, target in (("car", "Karre"), ("a new car", "einen Neuwagen"), ("Car", "Neuwagen"))

@@ -57,7 +57,7 @@ def test_text_is_translated_and_tags_stay(html: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("inner", ["<b>" * 1500 + "one" + "</b>" * 1500, "</b>One <i>two. </i>" * 500])
-def test_deep_and_many_tags_all_come_out(inner: str) -> None:
+def test_deeply_nested_and_many_tags_are_kept(inner: str) -> None:
     made = capitals(f"a {inner} z")
     for tag in ("<b>", "</b>", "<i>", "</i>"):
         assert made.count(tag) == inner.count(tag)
@@ -69,7 +69,7 @@ TAGS += ["&amp;", "&#65;", "&nope;", "\n", " ", "Go. "]
 
 
 @given(st.lists(st.sampled_from(TAGS) | st.text(st.characters(codec="utf-8"), max_size=6)).map("".join))
-def test_nothing_is_lost_whatever_comes(html: str) -> None:
+def test_any_input_is_reassembled_byte_for_byte(html: str) -> None:
     parts = parsed(html)
     assert "".join(part if isinstance(part, str) else part.raw for part in parts) == html
     for part in parts:

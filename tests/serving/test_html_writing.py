@@ -25,18 +25,18 @@ from weft.serving.html_writing import placed
         ("<code>A</code> saw <code>A b</code>", [2, 3, 1, 0], "<code>A b</code> SAW <code>A</code>"),
     ],
 )
-def test_an_element_goes_where_its_words_go(html: str, order: list[int], expected: str) -> None:
+def test_an_element_follows_its_words(html: str, order: list[int], expected: str) -> None:
     assert capitals(html, order) == expected
 
 
-def test_an_element_of_which_nothing_became_a_word_holds_the_word_that_looks_at_it_most() -> None:
+def test_an_unaligned_element_contains_the_word_with_most_weight() -> None:
     running = parsed("go <a>there</a>")[0]
     assert isinstance(running, Running)
     made = placed("go there", 0, running.within(0, 8), "KOMM HER", [[0.9, 0.1], [0.6, 0.4]])
     assert made == "KOMM <a>HER</a>"
 
 
-def test_a_kept_element_of_which_nothing_became_a_word_takes_none_away() -> None:
+def test_an_unaligned_kept_element_removes_no_word() -> None:
     running = parsed("go <code>there</code>")[0]
     assert isinstance(running, Running)
     made = placed("go there", 0, running.within(0, 8), "KOMM HER", [[0.9, 0.1], [0.6, 0.4]])
@@ -44,7 +44,7 @@ def test_a_kept_element_of_which_nothing_became_a_word_takes_none_away() -> None
 
 
 @given(st.lists(st.sampled_from(["<b>", "</b>", "<i>", "</i>", "one ", "two ", "End. "])).map("".join))
-def test_every_tag_comes_out_once(html: str) -> None:
+def test_every_tag_is_written_once(html: str) -> None:
     made = capitals(html)
     for tag in ("<b>", "</b>", "<i>", "</i>"):
         assert made.count(tag) == html.count(tag)

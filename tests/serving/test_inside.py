@@ -9,8 +9,8 @@ import torch
 from fastapi.testclient import TestClient
 
 from weft.serving.app import STATIC
-from weft.translator import Translator
-from weft.viewing.heads import KINDS, Head
+from weft.tasks.translator import Translator
+from weft.viewing.attention_heads import KINDS, Head
 from weft.viewing.page import DRAWING
 
 TEXT = "red cat"
@@ -31,7 +31,7 @@ def close(numbers: object, tensor: torch.Tensor) -> None:
 def test_attention_of_a_layer(client: TestClient, toy: Translator, kind: str) -> None:
     told, seen = asked(client, "attention", kind=kind, layer=2), toy.attention(TEXT)
     close(told["maps"], seen.each(kind, 2))
-    assert (told["queries"], told["keys"]) == seen.tokens(kind)
+    assert (told["queries"], told["keys"]) == seen.axes[kind]
     assert told["translation"] == seen.translation == toy.translate([TEXT])[0]
     close(told["log_probs"], torch.tensor(seen.log_probs))
 
@@ -48,7 +48,7 @@ def test_attention_of_a_given_translation_without_a_head(client: TestClient, toy
     close(told["maps"], seen.each("decoder", 2))
 
 
-def test_the_overview_has_a_byte_a_weight(client: TestClient, toy: Translator) -> None:
+def test_the_overview_has_one_byte_per_weight(client: TestClient, toy: Translator) -> None:
     told, seen = asked(client, "overview", kind="encoder"), toy.attention(TEXT)
     cells = [[list(b64decode(head)) for head in layer] for layer in told["pictures"]]
     assert (torch.tensor(cells) / 255 - seen.encoder.flatten(2)).abs().max() < 0.5 / 255 + 1e-6
@@ -66,7 +66,7 @@ def test_one_head_by_the_numbers(client: TestClient, toy: Translator) -> None:
     assert (told["width"], told["formula"]) == (8, "q · k")
 
 
-def test_a_field_that_is_named_as_a_place_of_a_request(client: TestClient) -> None:
+def test_an_unknown_field_named_query_is_reported(client: TestClient) -> None:
     answer = client.post("/api/head", json={"text": TEXT, "query": 0})
     assert answer.json()["error"].startswith("there is no field 'query'.")
 
@@ -81,7 +81,7 @@ def test_heads_switched_off(client: TestClient, toy: Translator) -> None:
     assert asked(client, "off")["whole"] == asked(client, "off")["without"]
 
 
-def test_what_each_head_is_worth(client: TestClient, toy: Translator) -> None:
+def test_importance_of_each_head(client: TestClient, toy: Translator) -> None:
     falls = asked(client, "importance")["falls"]
     whole = toy.attention(TEXT)
     lost = whole.score - toy.attention(TEXT, whole.ids, [Head("encoder", 2, 1)]).score
@@ -103,6 +103,14 @@ def test_masks_of_a_batch(client: TestClient, toy: Translator) -> None:
     assert len(told["masks"]["encoder"][1]) == max(map(len, told["source"]))
 
 
+def test_align_gives_the_words_and_weights_of_the_chosen_aligner(client: TestClient, toy: Translator) -> None:
+    told = asked(client, "align", text="🐈 red  cat", target="RED CAT")
+    assert [(word["start"], word["end"]) for word in told["source"]] == [(0, 1), (2, 5), (7, 10)]
+    assert [(word["start"], word["end"]) for word in told["target"]] == [(0, 3), (4, 7)]
+    close(told["weights"], torch.tensor(toy.align("🐈 red  cat", toy.tokeniser.encode("RED CAT"))))
+    assert asked(client, "align", text="", target="") == {"source": [], "target": [], "weights": []}
+
+
 def test_sentences(client: TestClient) -> None:
     told = asked(client, "sentences", text="Red.  Blue.")
     assert told == [{"text": "Red.", "space": "  "}, {"text": "Blue.", "space": ""}]
@@ -113,22 +121,25 @@ def test_sentences(client: TestClient) -> None:
     [
         ("attention", {"text": " "}, "is empty"),
         ("attention", {"kind": "sideways"}, "kind"),
-        ("attention", {"layer": 7}, "no layer 7: this model has layers 1 to 2"),
-        ("attention", {"off": [{"kind": "cross", "layer": 1, "head": 9}]}, "no head 9"),
+        ("attention", {"layer": 7}, "layer 7 does not exist: this model has layers 1 to 2"),
+        ("attention", {"off": [{"kind": "cross", "layer": 1, "head": 9}]}, "head 9 does not exist"),
         ("attention", {"off": [{"kind": "crss", "layer": 1, "head": 1}]}, "Did you mean 'cross'"),
-        ("head", {"token": 99}, "no token 99"),
+        ("head", {"token": 99}, "token 99 does not exist"),
         ("search", {"beam": 0}, "beam"),
         ("search", {"text": "q " * 300}, "this model allows 200"),
         ("attention", {"unheard": 1}, "unheard"),
+        ("align", {"target": "q " * 300}, "this model allows 200"),
     ],
 )
-def test_mistakes_get_a_sentence(client: TestClient, path: str, body: dict[str, object], sentence: str) -> None:
+def test_invalid_requests_get_400_and_a_sentence(
+    client: TestClient, path: str, body: dict[str, object], sentence: str
+) -> None:
     answer = client.post(f"/api/{path}", json={"text": TEXT, **body})
     assert answer.status_code == 400
     assert sentence in answer.json()["error"]
 
 
-def test_another_layer_of_the_same_sentence_is_not_computed_again(client: TestClient) -> None:
+def test_another_layer_of_the_same_sentence_comes_from_the_cache(client: TestClient) -> None:
     asked(client, "attention", text="blue bird", layer=1)
     before = client.app.state.attention.cache_info()  # type: ignore[attr-defined]
     asked(client, "attention", text="blue bird", layer=2)

@@ -10,8 +10,8 @@ from weft.decoding import Beam, Search
 from weft.serving import keys, libretranslate
 from weft.serving.app import create_app
 from weft.serving.queue import Queue
-from weft.serving.service import Settings
-from weft.translator import Translator
+from weft.serving.settings import Settings
+from weft.tasks.translator import Translator
 
 ASKED = {"q": "red cat", "source": "en", "target": "de"}
 
@@ -29,7 +29,7 @@ def refused(client: TestClient, status: int = 400, **fields: Any) -> str:
     return str(answer.json()["error"])
 
 
-def test_every_way_to_ask_has_the_same_answer(client: TestClient, toy: Translator) -> None:
+def test_json_form_and_query_give_the_same_answer(client: TestClient, toy: Translator) -> None:
     expected = {"translatedText": toy.translate(["red cat"])[0]}
     for answer in (
         client.post("/translate", json=ASKED),
@@ -54,7 +54,7 @@ def test_white_space_is_kept(client: TestClient, toy: Translator) -> None:
 
 
 @pytest.mark.parametrize("text", ["   ", "12.50", "***", "2026-11-16", "👍", "https://example.org/cat", "<me@cat.org>"])
-def test_what_has_no_words_stays_as_it_is(client: TestClient, toy: Translator, text: str) -> None:
+def test_text_without_words_is_unchanged(client: TestClient, toy: Translator, text: str) -> None:
     assert asked(client, q=text, alternatives=2) == {"translatedText": text, "alternatives": []}
     assert client.post("/detect", data={"q": text}).json()[0]["confidence"] == 50
     red = toy.translate(["red cat."])[0]
@@ -80,7 +80,7 @@ def test_html(client: TestClient, toy: Translator) -> None:
     assert [made.count(tag) for tag in ("<b>", "</b>", "<i>", "</i>", "<br>")] == [1] * 5
 
 
-def test_a_kept_element_travels_with_its_sentence(shipped: Translator, client: TestClient) -> None:
+def test_a_kept_element_moves_with_its_sentence(shipped: Translator, client: TestClient) -> None:
     kept = '<span translate="no">Mary</span>'
     with TestClient(create_app(shipped)) as german:
         plain = asked(german, q="My friend Mary bought a new car yesterday.")["translatedText"]
@@ -90,17 +90,17 @@ def test_a_kept_element_travels_with_its_sentence(shipped: Translator, client: T
     assert made.endswith(" <code>42</code></p>")
 
 
-def test_a_line_that_is_broken_in_html_goes_on(client: TestClient, toy: Translator) -> None:
+def test_a_line_break_in_html_does_not_split_a_sentence(client: TestClient, toy: Translator) -> None:
     red = escape(toy.translate(["red cat"])[0], quote=False)
     assert asked(client, q="<p>\n  red\n  cat\n</p>", format="html")["translatedText"] == f"<p>\n  {red}\n</p>"
 
 
-def test_a_text_in_the_target_language_stays_as_it_is(client: TestClient) -> None:
+def test_text_in_the_target_language_is_unchanged(client: TestClient) -> None:
     assert asked(client, source="de", q=" Rote  Katze ") == {"translatedText": " Rote  Katze "}
     assert asked(client, source="en-US", target="de_AT")["translatedText"]
 
 
-def test_auto_says_what_it_found(client: TestClient) -> None:
+def test_auto_reports_the_detected_language(client: TestClient) -> None:
     found = asked(client, source="auto")["detectedLanguage"]
     assert found["language"] in ("en", "de")
     assert 50 <= found["confidence"] <= 100
@@ -122,7 +122,7 @@ def test_a_list_is_detected_in_one_batch(toy: Translator) -> None:
 
 
 @pytest.mark.parametrize(("chance", "is_left"), [(0.02, True), (0.2, False), (0.5, False)])
-def test_a_doubtful_text_is_translated(
+def test_text_of_uncertain_language_is_translated(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, chance: float, is_left: bool
 ) -> None:
     async def told(queue: Queue, texts: list[str]) -> list[float]:
@@ -132,7 +132,7 @@ def test_a_doubtful_text_is_translated(
     assert (asked(client, source="auto")["translatedText"] == ASKED["q"]) == is_left
 
 
-def test_the_whole_text_says_its_language(shipped: Translator) -> None:
+def test_detection_uses_the_whole_text(shipped: Translator) -> None:
     """Its first sentence alone could be in either."""
     with TestClient(create_app(shipped)) as client:
         english = "Hello. My brother bought a new car yesterday. We stayed at home."
@@ -156,7 +156,7 @@ def test_the_shipped_model_knows_its_two_languages(shipped: Translator) -> None:
             assert likelier["confidence"] + other["confidence"] == pytest.approx(100)
 
 
-def test_what_there_is(client: TestClient) -> None:
+def test_languages_health_and_frontend_settings(client: TestClient) -> None:
     english, german = client.get("/languages").json()
     assert english == {"code": "en", "name": "English", "targets": ["en", "de"]}
     assert german["code"] == "de"
@@ -167,13 +167,13 @@ def test_what_there_is(client: TestClient) -> None:
     assert told["language"]["target"] == {"code": "de", "name": "German"}
 
 
-def test_what_is_refused_is_told(client: TestClient) -> None:
+def test_invalid_requests_get_400_and_a_sentence(client: TestClient) -> None:
     assert client.post("/translate").json() == {"error": "q is missing. source is missing. target is missing."}
     assert refused(client, q="") == refused(client, q=3) == refused(client, q=["a", 3])
-    assert refused(client, q=[]) == "q is a text or a list of texts, and not empty."
+    assert refused(client, q=[]) == "q must be a non-empty text or list of texts."
     assert refused(client, target="fr") == "there is no language 'fr'. Known: de, en."
-    assert refused(client, source="de", target="en") == "this model translates from en to de, and not to en."
-    assert refused(client, source="auto", target="en") == "this model translates from en to de, and not to en."
+    assert refused(client, source="de", target="en") == "this model translates from en to de, not to en."
+    assert refused(client, source="auto", target="en") == "this model translates from en to de, not to en."
     assert refused(client, format="pdf") == "format should be 'text' or 'html'."
     assert "alternatives should be" in refused(client, alternatives=1000)
     assert "20,001 characters are too many" in refused(client, q="x" * 20_001)
@@ -183,25 +183,23 @@ def test_what_is_refused_is_told(client: TestClient) -> None:
 
 @pytest.mark.parametrize("path", ["/translate", "/detect", "/api/translate", "/api/attention"])
 @pytest.mark.parametrize("kind", [None, "application/x-www-form-urlencoded", "text/plain"])
-def test_json_that_is_not_said_to_be_json(client: TestClient, path: str, kind: str | None) -> None:
+def test_json_without_its_content_type_is_explained(client: TestClient, path: str, kind: str | None) -> None:
     """As `curl -d` sends it."""
     body = b' {"q": "a", "text": "a", "source": "en", "target": "de"}'
     answer = client.post(path, content=body, headers={"content-type": kind} if kind else {})
     assert answer.status_code == 400
-    assert answer.json() == {
-        "error": "the body looks like JSON: that is said with the header Content-Type: application/json."
-    }
+    assert answer.json() == {"error": "the body looks like JSON; set Content-Type: application/json."}
 
 
 @pytest.mark.parametrize("body", ['{"q": "a"', "[1]", "", '{"q": "\\ud800", "source": "en", "target": "de"}', "\xff"])
-def test_bad_json_is_refused(client: TestClient, body: str) -> None:
+def test_invalid_json_gets_400(client: TestClient, body: str) -> None:
     answer = client.post("/translate", content=body.encode("latin-1"), headers={"content-type": "application/json"})
     assert answer.status_code == 400
     assert list(answer.json()) == ["error"]
 
 
 @pytest.mark.parametrize(("encoding", "text"), [("utf-7", b"+2AA-"), ("undefined", b"a")])
-def test_a_form_in_no_such_encoding_is_refused(client: TestClient, encoding: str, text: bytes) -> None:
+def test_a_form_in_a_wrong_encoding_gets_400(client: TestClient, encoding: str, text: bytes) -> None:
     """The first makes a lone surrogate, the second never decodes anything."""
     parts = {b"q": text, b"source": b"en", b"target": b"de"}.items()
     body = b"".join(b'--B\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n' % part for part in parts)
@@ -219,9 +217,9 @@ def test_keys_are_compared_in_constant_time(toy: Translator, monkeypatch: pytest
     assert compared == [(b"geheim", b"geheim")]
 
 
-def test_a_key(toy: Translator) -> None:
+def test_requests_need_the_api_key(toy: Translator) -> None:
     with TestClient(create_app(toy, Settings(api_key="geheim"))) as client:
-        assert refused(client, 403) == "this service asks for an API key."
+        assert refused(client, 403) == "this service requires an API key."
         assert refused(client, 403, api_key="geheim!") == "the API key is wrong."
         assert asked(client, api_key="geheim")
         header = {"Authorization": "Bearer geheim"}
@@ -235,7 +233,7 @@ def test_a_key(toy: Translator) -> None:
         assert client.get("/frontend/settings").json()["keyRequired"] is True
 
 
-def test_other_origins_only_where_asked_for(client: TestClient, toy: Translator) -> None:
+def test_cors_only_for_allowed_origins(client: TestClient, toy: Translator) -> None:
     header = {"Origin": "https://example.org"}
     assert "access-control-allow-origin" not in client.get("/languages", headers=header).headers
     with TestClient(create_app(toy, Settings(cors=("https://example.org",)))) as open_to_one:

@@ -17,7 +17,7 @@ import pytest
 from libretranslatepy import LibreTranslateAPI
 
 from benchmarks.load import press
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 
 @pytest.fixture(scope="module")
@@ -65,18 +65,18 @@ def test_a_client_of_libretranslate_works_unchanged(address: str, toy: Translato
     assert error.value.code == 400
     with pytest.raises(HTTPError) as error:
         LibreTranslateAPI(address).translate("red cat", "en", "de")
-    assert (error.value.code, json.load(error.value)) == (403, {"error": "this service asks for an API key."})
+    assert (error.value.code, json.load(error.value)) == (403, {"error": "this service requires an API key."})
 
 
-def test_a_client_that_hangs_up_is_forgotten(address: str) -> None:
+def test_a_disconnected_client_leaves_the_queue(address: str) -> None:
     host, port = address.removeprefix("http://").split(":")
     body = json.dumps({"q": "red cat. " * 10_000, "source": "en", "target": "de", "api_key": "geheim"})
     with socket.create_connection((host, int(port))) as line:
         head = ["POST /translate HTTP/1.1", "Host: x", "Content-Type: application/json", f"Content-Length: {len(body)}"]
         line.sendall("\r\n".join([*head, "", body]).encode())
-        _until(address, "weft_queue_requests 1")
-    _until(address, "weft_queue_requests 0")
-    _until(address, 'weft_requests_total{route="/translate",status="499"} 1')
+        _until(address, "weft_queue_requests 1.0")
+    _until(address, "weft_queue_requests 0.0")
+    _until(address, 'weft_requests_total{route="/translate",status="499"} 1.0')
 
 
 def _until(address: str, line: str) -> None:

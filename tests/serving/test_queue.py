@@ -2,19 +2,19 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
-from types import SimpleNamespace
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from weft.data.batches import pad
+from weft.data.codecs.subwords import END
 from weft.decoding import Greedy, Hypothesis
-from weft.models.sequence_to_sequence import END
 from weft.serving.metrics import Metrics
 from weft.serving.queue import Died, Full, Queue
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 LONG = "a" * 2000
 
@@ -47,7 +47,7 @@ class Steps:
         for _ in range(self.steps):
             models[0].decode(source.size(0))
         models[0].ended.append(chr(int(source[0, 0])))
-        return [[Hypothesis((int(ids[0]), END), (0.0, 0.0), 0.0, (0, 0))] for ids in source]
+        return [[Hypothesis((int(ids[0]), END), (0.0, 0.0), 0.0, (0, 0), True)] for ids in source]
 
 
 class Fake:
@@ -57,7 +57,12 @@ class Fake:
         self.model = Model()
         self.models = [self.model]
         self.device = "cpu"
-        self.tokeniser = SimpleNamespace(encode_all=lambda texts: [[*map(ord, text), END] for text in texts])
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        return [[*map(ord, text), END] for text in texts]
+
+    def prompt(self, sources: Sequence[Sequence[int]]) -> Tensor:
+        return pad(sources)
 
     def translation(self, one: Hypothesis) -> str:
         return chr(one.ids[0])
@@ -92,10 +97,11 @@ def test_texts_that_arrive_together_are_decoded_together() -> None:
         assert model.batches == [3]
 
     metrics = served(test)
-    assert (metrics.batches.number, metrics.batches.total, metrics.tokens) == (1, 3, 6)
+    names = ("weft_batch_texts_count", "weft_batch_texts_sum", "weft_tokens_total")
+    assert [metrics.registry.get_sample_value(name) for name in names] == [1, 3, 6]
 
 
-def test_texts_that_are_searched_differently_are_not() -> None:
+def test_texts_with_different_searches_are_decoded_apart() -> None:
     async def test(queue: Queue, model: Model) -> None:
         await asyncio.gather(queue.search(["x"], Steps()), queue.search(["y"], Steps()))
         assert model.batches == [1, 1]
@@ -135,7 +141,7 @@ def test_long_requests_take_turns() -> None:
     served(test)
 
 
-def test_whoever_goes_away_is_no_longer_computed_for() -> None:
+def test_a_cancelled_request_is_not_computed() -> None:
     async def test(queue: Queue, model: Model) -> None:
         model.go.clear()
         asked = asyncio.ensure_future(queue.search(["x"], Steps(steps=1000)))
@@ -153,7 +159,7 @@ def test_whoever_goes_away_is_no_longer_computed_for() -> None:
     served(test)
 
 
-def test_a_full_queue_says_when_to_come_again() -> None:
+def test_a_full_queue_gives_a_retry_time() -> None:
     async def test(queue: Queue, model: Model) -> None:
         model.go.clear()
         asked = asyncio.ensure_future(queue.search(["x"], Steps()))
@@ -168,7 +174,7 @@ def test_a_full_queue_says_when_to_come_again() -> None:
     served(test, length=1)
 
 
-def test_a_function_is_called_in_the_thread_that_computes() -> None:
+def test_a_function_runs_in_the_computing_thread() -> None:
     async def test(queue: Queue, model: Model) -> None:
         here = threading.current_thread().name
         there = await queue.run(lambda: threading.current_thread().name)
@@ -181,7 +187,7 @@ def test_a_function_is_called_in_the_thread_that_computes() -> None:
     served(test)
 
 
-def test_an_error_of_a_search_is_told_to_all_who_asked() -> None:
+def test_an_error_of_a_search_reaches_all_its_requests() -> None:
     class Broken(Steps):
         def __call__(self, models: Any, source: Tensor, watch: Any = None) -> list[list[Hypothesis]]:
             raise RuntimeError("broken")
@@ -194,7 +200,7 @@ def test_an_error_of_a_search_is_told_to_all_who_asked() -> None:
     served(test)
 
 
-def test_what_ends_the_thread_ends_only_what_it_computed() -> None:
+def test_an_exception_that_ends_the_thread_fails_only_its_batch() -> None:
     class Fatal(Steps):
         def __call__(self, models: Any, source: Tensor, watch: Any = None) -> list[list[Hypothesis]]:
             raise SystemExit("the end")
@@ -209,7 +215,7 @@ def test_what_ends_the_thread_ends_only_what_it_computed() -> None:
     served(test)
 
 
-def test_a_fault_beside_the_search_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_outside_the_search_is_reported_too(monkeypatch: pytest.MonkeyPatch) -> None:
     taken, faults = Queue._next, iter([MemoryError("no room")])
 
     def failing_once(queue: Queue, short: bool) -> Any:
@@ -228,7 +234,7 @@ def test_a_fault_beside_the_search_is_told_too(monkeypatch: pytest.MonkeyPatch) 
     served(test)
 
 
-def test_a_real_model_gives_what_it_gives_without_a_queue(toy: Translator) -> None:
+def test_a_real_model_gives_the_same_without_a_queue(toy: Translator) -> None:
     texts = ["red cat", "one two three", "blue dog", "green"]
 
     async def run() -> list[list[str]]:

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from weft.decoding import Beam
 from weft.serving.app import create_app
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def refused(client: TestClient, **body: Any) -> str:
     return str(answer.json()["error"])
 
 
-def test_the_n_best_with_all_that_is_known(client: TestClient, toy: Translator) -> None:
+def test_n_best_with_scores_and_tokens(client: TestClient, toy: Translator) -> None:
     told = asked(client, "red cat", beam=3, nbest=2)
     found = next(toy.search(["red cat"], Beam(3)))[:2]
     assert told["translation"] == found[0].text
@@ -43,13 +43,13 @@ def test_the_n_best_with_all_that_is_known(client: TestClient, toy: Translator) 
 
 
 @pytest.mark.parametrize("text", ["", "  \n ", "12.50", " *** 42\nme@example.org "])
-def test_without_a_word_a_text_is_its_own_translation(client: TestClient, text: str) -> None:
+def test_text_without_words_is_its_own_translation(client: TestClient, text: str) -> None:
     told = asked(client, text, alignment=True, nbest=2)
     assert (told["translation"], told["alignment"]) == (text, "")
     assert told["translations"] == [{"text": text, "score": 0.0, "tokens": [], "log_probs": [], "finished": True}]
 
 
-def test_what_is_not_translated_stands_between_sentences(client: TestClient, toy: Translator) -> None:
+def test_untranslated_text_between_sentences_is_kept(client: TestClient, toy: Translator) -> None:
     red, blue = toy.translate(["red cat.", "Blue dog!"])
     told = asked(client, "12.50\nred cat.\n*** 42\nhttps://example.org/a?b=c#d\n Blue dog!\n👍")
     assert told["translation"] == f"12.50\n{red}\n*** 42\nhttps://example.org/a?b=c#d\n {blue}\n👍"
@@ -73,7 +73,7 @@ def test_a_glossary_is_kept_wherever_its_term_occurs(german: TestClient) -> None
     assert told["glossary"] == {"kept": [term], "failed": []}
 
 
-def test_a_term_comes_in_the_place_of_the_usual_word(german: TestClient) -> None:
+def test_a_term_replaces_the_usual_word(german: TestClient) -> None:
     glossary = [{"source": source, "target": target} for source, target in (("dog", "Köter"), ("house", "Hütte"))]
     told = asked(german, "My dog is bigger than your house.", glossary=glossary, nbest=5)
     assert told["translation"] == "Mein Köter ist größer als dein Hütte."
@@ -91,13 +91,13 @@ def test_a_glossary_that_the_model_agrees_with_changes_nothing(german: TestClien
     assert told["translations"][0]["score"] == pytest.approx(free["translations"][0]["score"], abs=1e-4)
 
 
-def test_a_term_that_cannot_come_is_told(client: TestClient) -> None:
+def test_a_term_that_does_not_fit_is_reported_as_failed(client: TestClient) -> None:
     """Two source tokens allow 2 · 2 + 20 target tokens, and this term has more."""
     term = {"source": "cat", "target": " ".join("zyxwvutsrq" for _ in range(12))}
     assert asked(client, "cat", glossary=[term])["glossary"] == {"kept": [], "failed": [term]}
 
 
-def test_a_term_in_a_line_without_a_letter_is_told(german: TestClient) -> None:
+def test_a_term_in_untranslated_text_is_reported_as_failed(german: TestClient) -> None:
     number = {"source": "42", "target": "zweiundvierzig"}
     assert asked(german, "We sleep.\n42", glossary=[number])["glossary"] == {"kept": [], "failed": [number]}
 
@@ -107,11 +107,11 @@ def test_heads_that_are_off_change_the_scores(client: TestClient) -> None:
     off = [{"kind": "cross", "layer": layer, "head": head} for layer in (1, 2) for head in (1, 2)]
     assert asked(client, "red cat", off=off)["translations"][0]["score"] != whole["translations"][0]["score"]
     assert refused(client, text="red", off=[{"kind": "cross", "layer": 3, "head": 1}]) == (
-        "there is no layer 3: this model has layers 1 to 2."
+        "layer 3 does not exist: this model has layers 1 to 2."
     )
 
 
-def test_what_is_refused_is_told(client: TestClient) -> None:
+def test_invalid_requests_get_400_and_a_sentence(client: TestClient) -> None:
     assert refused(client) == "text is missing."
     assert refused(client, txt="red").startswith("text is missing. there is no field 'txt'. Did you mean 'text'?")
     assert refused(client, text="red", glossary=[{"source": "a", "target": "b", "x": 1}]) == (
@@ -121,8 +121,8 @@ def test_what_is_refused_is_told(client: TestClient) -> None:
     assert refused(client, text="red", glossary=[{"source": "a" * 201, "target": "b"}]) == (
         "glossary[0].source should have at most 200 characters."
     )
-    assert refused(client, text="red", glossary=[3]) == "glossary[0] should be an object in JSON."
-    assert refused(client, text="red", nbest=6) == "nbest 6 needs a beam of 6 or more, not 5."
+    assert refused(client, text="red", glossary=[3]) == "glossary[0] must be a JSON object."
+    assert refused(client, text="red", nbest=6) == "nbest 6 needs a beam of at least 6, got 5."
     assert "beam should be" in refused(client, text="red", beam=0)
     assert "20,001 characters are too many" in refused(client, text="x" * 20_001)
     assert refused(client, text="red", **{f"x{i}": 0 for i in range(5000)}).count("there is no field") == 20

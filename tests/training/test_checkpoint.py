@@ -14,13 +14,14 @@ import torch
 
 from tests.training.test_resuming import assert_same_end, resumed
 from tests.training.tiny import Scripted, Told, are_equal, tiny_run, tiny_trainer
-from weft import folder as folder_module
+from weft import weights as weights_module
 from weft.disk import owned
 from weft.errors import Interrupted, NoRoom, WeftError
-from weft.folder import Folder, read_weights
+from weft.folder import Folder
 from weft.training import checkpoint
 from weft.training.run import begin
 from weft.training.run import resumed as longer
+from weft.weights import read_weights
 
 SETTINGS: dict[str, Any] = {"steps": 8, "validate_every": 2, "dropout": 0.2, "average_of": 1}
 
@@ -76,7 +77,7 @@ def cut(file: Path) -> None:
         ("SHA256SUMS", Path.unlink),
     ],
 )
-def test_from_a_damaged_checkpoint_it_falls_back(
+def test_resume_falls_back_from_a_damaged_checkpoint(
     stopped: Folder, whole: Folder, name: str, damaged: Callable[[Path], None]
 ) -> None:
     """And ends where it would have ended; the damaged one is named and set aside."""
@@ -88,19 +89,19 @@ def test_from_a_damaged_checkpoint_it_falls_back(
     assert job.progress.step == 4
     job.train()
     assert_same_end(stopped, whole)
-    assert names(stopped)[0] == "damaged-step-00000005", "kept for whoever wants to look"
+    assert names(stopped)[0] == "damaged-step-00000005", "kept for inspection"
 
 
-def test_where_all_are_damaged_all_are_named_and_left(stopped: Folder) -> None:
+def test_resume_names_all_checkpoints_when_all_are_damaged(stopped: Folder) -> None:
     before = names(stopped)
     for step in (2, 4, 5):
         flip_a_bit(checkpoint.path_of(stopped.checkpoints, step) / "optimiser.safetensors")
-    with pytest.raises(WeftError, match=r"(?s)0005 is damaged: .*0004 is damaged: .*no other checkpoint to go on from"):
+    with pytest.raises(WeftError, match=r"(?s)0005 is damaged: .*0004 is damaged: .*no other checkpoint to resume"):
         tiny_trainer(stopped).resume()
     assert names(stopped) == before
 
 
-def test_a_damaged_checkpoint_is_not_averaged_and_named(stopped: Folder) -> None:
+def test_damaged_checkpoint_is_left_out_of_the_average(stopped: Folder) -> None:
     """And what should be averaged but is gone is missed, not fatal: step 2 was dropped for an average of one."""
     longer(stopped, "transformer-tiny", ["average_of=4"])
     job, shown = tiny_trainer(stopped), Scripted()
@@ -118,7 +119,7 @@ def test_a_damaged_checkpoint_is_not_averaged_and_named(stopped: Folder) -> None
     assert all(torch.allclose((six[name] + eight[name]) / 2, mean[name]) for name in mean)
 
 
-def test_a_damaged_model_is_refused_by_whoever_takes_its_weights(whole: Folder, tmp_path: Path) -> None:
+def test_damaged_model_is_refused(whole: Folder, tmp_path: Path) -> None:
     model = Folder(shutil.copytree(whole.path, tmp_path / "model"))
     flip_a_bit(model.average)
     for take in (model.model, lambda: read_weights(model.weights())):
@@ -128,14 +129,14 @@ def test_a_damaged_model_is_refused_by_whoever_takes_its_weights(whole: Folder, 
     model.model()  # one that was put together by hand
 
 
-def test_subwords_that_are_not_what_was_written_are_refused(whole: Folder, tmp_path: Path) -> None:
+def test_damaged_tokeniser_is_refused(whole: Folder, tmp_path: Path) -> None:
     model = Folder(shutil.copytree(whole.path, tmp_path / "model"))
     flip_a_bit(model.path / "tokeniser.json")
     with pytest.raises(WeftError, match=r"model is damaged: its tokeniser\.json is not what was written\.$"):
         model.model()
 
 
-def test_what_is_damaged_twice_is_set_aside_twice(stopped: Folder) -> None:
+def test_damaged_checkpoints_are_set_aside_under_free_names(stopped: Folder) -> None:
     for _ in range(2):
         shutil.copytree(stopped.checkpoints / "step-00000004", stopped.checkpoints / "step-00000006")
         flip_a_bit(stopped.checkpoints / "step-00000006" / "state.json")
@@ -143,14 +144,14 @@ def test_what_is_damaged_twice_is_set_aside_twice(stopped: Folder) -> None:
     assert [name for name in names(stopped) if "6" in name] == ["damaged-step-00000006", "damaged-step-00000006-2"]
 
 
-def test_a_copy_beside_the_checkpoints_is_none(stopped: Folder) -> None:
+def test_copies_of_checkpoints_are_ignored(stopped: Folder) -> None:
     for copy in ("step-00000005.bak", "step-00000005-backup"):
         shutil.copytree(stopped.checkpoints / "step-00000005", stopped.checkpoints / copy)
     assert resumed(stopped).progress.step == 8
     assert {"step-00000005.bak", "step-00000005-backup"} <= set(names(stopped))
 
 
-def test_who_resumes_while_another_trains_leaves_its_files_alone(stopped: Folder) -> None:
+def test_resume_while_another_process_trains_is_refused(stopped: Folder) -> None:
     draft = stopped.checkpoints / ".step-00000006.draft"
     draft.mkdir()
     with owned(stopped.path), pytest.raises(WeftError, match="is being trained by another process"):
@@ -158,17 +159,17 @@ def test_who_resumes_while_another_trains_leaves_its_files_alone(stopped: Folder
     assert draft.exists()
 
 
-def test_what_was_saved_on_request_and_goes_wrong_at_once_is_not_called_good(stopped: Folder) -> None:
+def test_divergence_after_an_unvalidated_checkpoint_says_so(stopped: Folder) -> None:
     """Step 5 was saved by Ctrl-C, and no validation has looked at it."""
     job = tiny_trainer(stopped)
     job.resume()
     with torch.no_grad():
         next(job.model.parameters()).fill_(torch.nan)
-    with pytest.raises(WeftError, match=r"step-00000005 was saved without a look at it: remove it, and --resume goes"):
+    with pytest.raises(WeftError, match=r"step-00000005 was saved without validation: remove it, and --resume"):
         job.train()
 
 
-def test_a_kill_between_two_renames_loses_nothing(stopped: Folder, whole: Folder, monkeypatch: Any) -> None:
+def test_kill_between_two_renames_loses_nothing(stopped: Folder, whole: Folder, monkeypatch: Any) -> None:
     """A step that is saved again, with its scores, stands aside while the new one takes its place."""
     job = tiny_trainer(stopped)
     job.resume()
@@ -192,7 +193,7 @@ def test_a_kill_between_two_renames_loses_nothing(stopped: Folder, whole: Folder
     assert_same_end(stopped, whole)
 
 
-def test_a_new_checkpoint_is_flushed_with_its_name(stopped: Folder, monkeypatch: Any) -> None:
+def test_checkpoint_folder_is_flushed_after_rename(stopped: Folder, monkeypatch: Any) -> None:
     """Renamed first: a power cut after the flush leaves the new name."""
     flushed: list[tuple[Path, list[str]]] = []
     monkeypatch.setattr(checkpoint, "flush", lambda folder: flushed.append((folder, names(stopped))))
@@ -204,7 +205,7 @@ def test_a_new_checkpoint_is_flushed_with_its_name(stopped: Folder, monkeypatch:
     assert "step-00000006" in flushed[0][1]
 
 
-def test_the_best_is_never_pruned(tmp_path: Path) -> None:
+def test_best_checkpoint_is_never_pruned(tmp_path: Path) -> None:
     folder = tiny_run(tmp_path, steps=9, validate_every=1, best_by="loss", average_of=1)
     job = tiny_trainer(folder)
     job.validate = Scripted(*({"loss": 9.0 if step != 3 else 1.0, "bleu": 0.0} for step in range(1, 10)))
@@ -212,19 +213,19 @@ def test_the_best_is_never_pruned(tmp_path: Path) -> None:
     assert names(folder) == ["step-00000003", "step-00000008", "step-00000009"]
 
 
-def test_a_full_disk_leaves_the_last_good_checkpoint(stopped: Folder, whole: Folder, monkeypatch: Any) -> None:
+def test_full_disk_leaves_the_last_good_checkpoint(stopped: Folder, whole: Folder, monkeypatch: Any) -> None:
     """Half of a file is written before the disk is full; with room it goes on to the same end."""
     job = tiny_trainer(stopped)
     job.resume()
-    save = folder_module.save_file
+    save = weights_module.save_file
 
     def no_room(weights: Any, file: Path) -> None:
         save(weights, file)
         os.truncate(file, 100)
-        raise folder_module.SafetensorError("I/O error: No space left on device (os error 28)")
+        raise weights_module.SafetensorError("I/O error: No space left on device (os error 28)")
 
     with monkeypatch.context() as patched:
-        patched.setattr(folder_module, "save_file", no_room)
+        patched.setattr(weights_module, "save_file", no_room)
         with pytest.raises(NoRoom) as caught:
             job.train()
     said = str(caught.value)
@@ -235,7 +236,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(stopped: Folder, whole: Fol
     assert_same_end(stopped, whole)
 
 
-def test_a_limit_on_files_stops_a_training_in_words(stopped: Folder) -> None:
+def test_file_size_limit_ends_with_an_error_message(stopped: Folder) -> None:
     """The real thing, in a process that may write no file as large as a checkpoint."""
     done = subprocess.run(
         [sys.executable, "-m", "weft", "train", "transformer-tiny", "--out", str(stopped.path), "--resume"],
@@ -251,14 +252,14 @@ def test_a_limit_on_files_stops_a_training_in_words(stopped: Folder) -> None:
     assert resumed(stopped).progress.step == 8
 
 
-def test_a_full_disk_while_observers_write_is_said_in_the_same_words(tmp_path: Path) -> None:
+def test_full_disk_in_an_observer_gives_the_same_error(tmp_path: Path) -> None:
     folder = tiny_run(tmp_path, steps=4, validate_every=2)
     full = OSError(28, "No space left on device", "metrics.jsonl")
     with pytest.raises(NoRoom, match=r"metrics\.jsonl could not be written.* Stopped after step 3\. .*step-00000002"):
         tiny_trainer(folder, Told(full, at=3)).train()
 
 
-def test_two_processes_cannot_train_into_one_folder(stopped: Folder, tmp_path: Path) -> None:
+def test_second_process_in_one_folder_is_refused(stopped: Folder, tmp_path: Path) -> None:
     job = tiny_trainer(stopped)
     job.resume()
     with owned(stopped.path), pytest.raises(WeftError, match="is being trained by another process"):
@@ -268,7 +269,7 @@ def test_two_processes_cannot_train_into_one_folder(stopped: Folder, tmp_path: P
         begin(stopped.plan(), [("a", "b")], [("a", "b")], tmp_path / "new")
 
 
-def test_a_training_that_another_has_overtaken_is_refused(stopped: Folder) -> None:
+def test_training_behind_the_newest_checkpoint_is_refused(stopped: Folder) -> None:
     job = tiny_trainer(stopped)
     with pytest.raises(WeftError, match="step-00000005 is newer than this training, which would overwrite it"):
         job.train()
@@ -277,7 +278,7 @@ def test_a_training_that_another_has_overtaken_is_refused(stopped: Folder) -> No
     )
 
 
-def test_a_beginning_that_was_killed_can_be_made_again(tmp_path: Path) -> None:
+def test_begin_again_after_a_kill(tmp_path: Path) -> None:
     folder = tiny_run(tmp_path / "run")
     (folder.path / "plan.yaml").rename(folder.path / ".plan.yaml.draft")
     (folder.path / ".beginning").touch()

@@ -19,27 +19,30 @@ from tests.training.tiny import (
     tiny_trainer,
     weights_of,
 )
+from weft.data.codecs.subwords import PAD, START
 from weft.errors import WeftError
-from weft.folder import parameters, read_weights
-from weft.models.sequence_to_sequence import PAD, START, Batch, SequenceToSequence
+from weft.models.base import IGNORED, Batch
+from weft.models.encoder_decoder import EncoderDecoder
 from weft.parts.heads import Loss
-from weft.training import checkpoint
+from weft.training import checkpoint, run
 from weft.training.loop import Trainer
 from weft.training.run import begin
+from weft.weights import parameters, read_weights
 
 ONE_STEP = {"dropout": 0.0, "steps": 1, "epsilon": 0.001, "schedule": "constant", "average_of": 1}
 
 
-def clear_gradient(model: SequenceToSequence, batches: list[Batch], smoothing: float) -> list[Tensor]:
+def clear_gradient(model: EncoderDecoder, batches: list[Batch], smoothing: float) -> list[Tensor]:
     """Of the smoothed cross-entropy, divided by all tokens of all batches, the way PyTorch says it."""
     total, tokens = torch.zeros(()), 0
     for batch in batches:
-        shifted = torch.cat((torch.full_like(batch.target[:, :1], START), batch.target[:, :-1]), 1)
-        logits = model.head.logits(model.decode(shifted, model.encode(batch.source)))
+        target = batch.targets.masked_fill(batch.targets == IGNORED, PAD)
+        shifted = torch.cat((torch.full_like(target[:, :1], START), target[:, :-1]), 1)
+        logits = model.head.logits(model.decode(shifted, model.encode(batch.inputs["source"])))
         total = total + F.cross_entropy(
-            logits.flatten(0, 1), batch.target.flatten(), ignore_index=PAD, label_smoothing=smoothing, reduction="sum"
+            logits.flatten(0, 1), target.flatten(), ignore_index=PAD, label_smoothing=smoothing, reduction="sum"
         )
-        tokens += int((batch.target != PAD).sum())
+        tokens += int((target != PAD).sum())
     return list(torch.autograd.grad(total / tokens, list(model.parameters())))
 
 
@@ -50,7 +53,7 @@ def trained_one_step(job: Trainer) -> list[Tensor]:
 
 
 @pytest.mark.parametrize("clip", [0.0, 0.1])
-def test_one_step_is_the_formula(tmp_path: Path, clip: float) -> None:
+def test_first_step_matches_adam_formula(tmp_path: Path, clip: float) -> None:
     """Adam's first step from zero moments: w - rate · g / (|g| + ε), g clipped to its largest norm."""
     told = Told()
     job = tiny_trainer(tiny_run(tmp_path, **ONE_STEP, clip=clip, rate=0.01), told)
@@ -63,10 +66,10 @@ def test_one_step_is_the_formula(tmp_path: Path, clip: float) -> None:
     expected = [w - 0.01 * g * scale / ((g * scale).abs() + 0.001) for w, g in zip(before, gradient)]
     torch.testing.assert_close(trained_one_step(job), expected, atol=1e-5, rtol=0)
     assert told.steps[1]["gradient"] == pytest.approx(norm.item(), rel=1e-4)
-    assert told.steps[1]["tokens"] == int((batch.target != PAD).sum())
+    assert told.steps[1]["tokens"] == int((batch.targets != IGNORED).sum())
 
 
-def test_two_halves_are_one_whole(tmp_path: Path) -> None:
+def test_accumulated_batches_give_the_gradient_of_one_batch(tmp_path: Path) -> None:
     """Halves with unequally many tokens: what counts is the token, not the batch."""
     pairs = [("a", "b")] * 4 + [("a b c d a b", "b a d c b a")] * 4
     steps = []
@@ -88,7 +91,7 @@ def test_rate_follows_the_schedule(tmp_path: Path) -> None:
     assert told.is_closed
 
 
-def test_every_batch_is_used_before_any_comes_again(tmp_path: Path) -> None:
+def test_each_epoch_uses_every_batch_once(tmp_path: Path) -> None:
     """Six batches, four at a time: the last step of an epoch makes do with two."""
     told = Told()
     job = tiny_trainer(tiny_run(tmp_path, steps=5, accumulate=4), told)
@@ -96,11 +99,11 @@ def test_every_batch_is_used_before_any_comes_again(tmp_path: Path) -> None:
     assert len(list(job.batches.epoch(0))) == 6
     job.train()
     assert [metrics["epoch"] for metrics in told.steps.values()] == [0, 0, 1, 1, 2]
-    whole = sum(int((batch.target != PAD).sum()) for batch in job.batches.epoch(0))
+    whole = sum(int((batch.targets != IGNORED).sum()) for batch in job.batches.epoch(0))
     assert told.steps[1]["tokens"] + told.steps[2]["tokens"] == whole
 
 
-def test_validation_comes_in_time_and_at_the_end(tmp_path: Path) -> None:
+def test_validates_every_n_steps_and_at_the_end(tmp_path: Path) -> None:
     told = Told()
     job = tiny_trainer(tiny_run(tmp_path, steps=8, validate_every=3), told)
     job.validate = Scripted()
@@ -108,7 +111,7 @@ def test_validation_comes_in_time_and_at_the_end(tmp_path: Path) -> None:
     assert list(told.validations) == [3, 6, 8]
 
 
-def test_a_validation_at_the_last_step_is_not_repeated(tmp_path: Path) -> None:
+def test_last_step_is_validated_once(tmp_path: Path) -> None:
     told, scripted = Told(), Scripted()
     job = tiny_trainer(tiny_run(tmp_path, steps=6, validate_every=3), told)
     job.validate = scripted
@@ -135,20 +138,20 @@ def test_training_stops_when_patience_ends(tmp_path: Path, best_by: str, scores:
     assert list(told.validations) == list(range(1, stops_at + 1))
 
 
-def test_equal_in_bleu_the_lower_loss_is_better(tmp_path: Path) -> None:
+def test_lower_loss_breaks_ties_in_bleu(tmp_path: Path) -> None:
     """At the beginning BLEU is 0.0 for long. Step 3 is the best, 4 and 5 are no better, and of equals the later."""
     script = [(4.0, 0.0), (3.0, 0.0), (2.0, 0.0), (2.0, 0.0), (2.5, 0.0), (1.0, 9.0)]  # loss, BLEU
     job = tiny_trainer(tiny_run(tmp_path, steps=50, validate_every=1, patience=2))
     job.validate = Scripted(*({"loss": loss, "bleu": bleu} for loss, bleu in script))
     job.train()
     assert job._by_goodness() == [4, 3, 5, 2, 1]
-    assert job.remarks == ["stopped early, after step 5: no better BLEU for 2 validations; best at step 3"]
+    assert job.remarks == ["stopped early after step 5: no better BLEU for 2 validations; best at step 3"]
 
 
 @pytest.mark.parametrize(
     ("average", "best_by", "wanted"), [("last", "bleu", [4, 5]), ("best", "bleu", [2, 4]), ("best", "loss", [1, 3])]
 )
-def test_the_model_is_the_mean_of_the_last_or_best(
+def test_final_model_averages_last_or_best_checkpoints(
     tmp_path: Path, average: str, best_by: str, wanted: list[int]
 ) -> None:
     script = [(1.0, 10.0), (3.0, 30.0), (2.0, 20.0), (5.0, 40.0), (4.0, 1.0)]  # loss, BLEU
@@ -164,7 +167,7 @@ def test_the_model_is_the_mean_of_the_last_or_best(
     assert all(parameter.equal(found[name]) for name, parameter in parameters(job.model).items())
 
 
-def test_checkpoints_that_nothing_needs_are_dropped(tmp_path: Path) -> None:
+def test_unneeded_checkpoints_are_pruned(tmp_path: Path) -> None:
     """Kept: the one that is averaged, the best (step 2) and the two newest, which alone have their optimisers."""
     scores = [1.0, 9.0, 2.0, 3.0, 4.0, 5.0]
     folder = tiny_run(tmp_path, steps=6, validate_every=1, average="last", average_of=1)
@@ -176,15 +179,15 @@ def test_checkpoints_that_nothing_needs_are_dropped(tmp_path: Path) -> None:
     assert optimisers == ["step-00000005", "step-00000006"]
 
 
-def test_nothing_to_train_on_is_refused(tmp_path: Path) -> None:
+def test_empty_corpus_is_refused(tmp_path: Path) -> None:
     job = tiny_trainer(tiny_run(tmp_path))
-    job.batches.epoch = lambda n, skip=0: iter(())  # type: ignore[method-assign]
-    with pytest.raises(WeftError, match="there is nothing to train on"):
+    job.batches = replace(job.batches, batching=lambda rows, budget, random: [])
+    with pytest.raises(WeftError, match="nothing to train on: the corpus does not fill a batch"):
         job.train()
 
 
 @pytest.mark.parametrize(("accumulate", "batches"), [(1, "batch 3"), (2, "batches 5 to 6")])
-def test_a_loss_that_is_no_number_is_named_with_its_batch(tmp_path: Path, accumulate: int, batches: str) -> None:
+def test_nan_loss_names_step_and_batch(tmp_path: Path, accumulate: int, batches: str) -> None:
     """Step, batch and the last good checkpoint; the weights have not moved."""
     folder = tiny_run(tmp_path, rate=0.001, validate_every=2, accumulate=accumulate, batch_tokens=40)
     job, shown = tiny_trainer(folder), Scripted()
@@ -194,32 +197,36 @@ def test_a_loss_that_is_no_number_is_named_with_its_batch(tmp_path: Path, accumu
 
     def poisoned(batch: Batch) -> Loss:
         loss = forward(batch)
-        return replace(loss, objective=loss.objective * math.nan) if batch.source.equal(spoiled[1].source) else loss
+        return (
+            replace(loss, objective=loss.objective * math.nan)
+            if batch.inputs["source"].equal(spoiled[1].inputs["source"])
+            else loss
+        )
 
     job.model.forward = poisoned  # type: ignore[method-assign]
     with pytest.raises(WeftError) as caught:
         job.train()
     assert str(caught.value) == (
-        f"the loss of step 3 is nan (epoch 0, {batches}): the training has diverged. The last good checkpoint is "
-        f"{folder.checkpoints}/step-00000002. Set a lower rate, a longer warmup or a smaller clip: "
+        f"training diverged: loss is nan at step 3 (epoch 0, {batches}). The last good checkpoint is "
+        f"{folder.checkpoints}/step-00000002. Try a lower rate, a longer warmup or a smaller clip; "
         "--resume takes --set too."
     )
     assert are_equal(weights_of(job.model), shown.shown[0])
 
 
-def test_a_gradient_that_is_no_number_is_named(tmp_path: Path) -> None:
+def test_nan_gradient_names_step_and_batch(tmp_path: Path) -> None:
     job = tiny_trainer(tiny_run(tmp_path))
     next(iter(job.model.parameters())).register_hook(lambda gradient: gradient * math.inf)
     with pytest.raises(
-        WeftError, match=r"the gradient of step 1 is (nan|inf) \(epoch 0, batch 1\).* no checkpoint yet"
+        WeftError, match=r"training diverged: gradient is (nan|inf) at step 1 \(epoch 0, batch 1\).* no checkpoint yet"
     ):
         job.train()
 
 
-def test_weights_that_lead_nowhere_are_no_checkpoint(tmp_path: Path) -> None:
+def test_nan_validation_loss_saves_no_checkpoint(tmp_path: Path) -> None:
     """A rate of 1e30: the first step is a step, and what it made is seen when it is validated."""
     folder = tiny_run(tmp_path, rate=1e30, schedule="constant", validate_every=1)
-    with pytest.raises(WeftError, match=r"the validation loss after step 1 is (nan|inf): the training has diverged"):
+    with pytest.raises(WeftError, match=r"training diverged: validation loss is (nan|inf) after step 1\."):
         tiny_trainer(folder).train()
     assert checkpoint.newest(folder) is None
 
@@ -237,3 +244,46 @@ def test_a_small_model_learns_to_reverse(tmp_path: Path) -> None:
     scores = tiny_trainer(begin(plan, reversed_letters(1500), unseen, tmp_path)).train()
     assert scores["loss"] < 0.1
     assert scores["bleu"] > 90
+
+
+def test_running_mean_by_hand(tmp_path: Path) -> None:
+    """mean ← d · mean + (1 - d) · weights, d = min(ema, (1 + step) / (10 + step)): validated, saved and shipped."""
+    folder = tiny_run(tmp_path, steps=4, validate_every=2, ema=0.3, average_of=5)
+    job, shown = tiny_trainer(folder), Scripted()
+    means = [weights_of(job.model)]
+    move = job.optimiser.step
+
+    def watched() -> None:
+        move()
+        step, now = len(means), weights_of(job.model)
+        decay = min(0.3, (1 + step) / (10 + step))
+        means.append({name: decay * mean + (1 - decay) * now[name] for name, mean in means[-1].items()})
+
+    job.optimiser.step = watched  # type: ignore[method-assign]
+    job.validate = shown
+    job.train()
+    assert job.remarks == []
+    for seen, mean in zip(shown.shown, (means[2], means[4], means[4]), strict=True):
+        torch.testing.assert_close(seen, mean)
+    for step in (2, 4):
+        saved = read_weights(checkpoint.path_of(folder.checkpoints, step) / "model.safetensors")
+        torch.testing.assert_close(saved, means[step])
+    assert are_equal(read_weights(folder.average), shown.shown[1]), "the newest mean alone"
+
+
+def test_validation_of_a_running_mean_leaves_the_model_alone(tmp_path: Path) -> None:
+    ends = []
+    for ema in (0.0, 0.9):
+        job = tiny_trainer(tiny_run(tmp_path / str(ema), steps=6, ema=ema))
+        job.validate = Scripted()
+        job.train()
+        ends.append(checkpoint.path_of(job.folder.checkpoints, 6))
+    plain, own = read_weights(ends[0] / "model.safetensors"), read_weights(ends[1] / "optimiser.safetensors")
+    assert are_equal(plain, {name: own[f"{name}:weight"] for name in plain})
+
+
+def test_optimiser_in_a_forbidden_precision_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "may_use", lambda precision: False)
+    with pytest.raises(WeftError, match=r"muon computes in bfloat16, .* set optimiser=adam or adamw\. `weft doctor`"):
+        tiny_trainer(tiny_run(tmp_path, optimiser="muon"))
+    tiny_trainer(tiny_run(tmp_path / "other", optimiser="adamw"))

@@ -9,9 +9,11 @@ import pytest
 from rich.console import Console
 
 from tests.training.tiny import Told
-from weft.training.observers import Bar, Curves, Explosions, MetricsFile, Sparse, TensorBoard
+from weft.evaluation.scores import BLEU, LOSS, PERPLEXITY
+from weft.training.observers import Bar, Curves, EveryNSteps, GradientSpikes, MetricsFile, TensorBoard
 
 STEP = {"objective": 2.0, "loss": 1.23456789, "tokens": 1234567, "rate": 1.5e-7, "gradient": 0.5}
+METRICS = (LOSS, PERPLEXITY, BLEU)
 SCORES = {"loss": 1.5, "perplexity": 4.5, "bleu": 12.0}
 
 
@@ -29,22 +31,22 @@ def test_metrics_keep_six_digits(tmp_path: Path) -> None:
     assert (row["loss"], row["tokens"], row["rate"]) == (1.23457, 1234567, 1.5e-7)
 
 
-def test_a_gradient_that_explodes_is_told_once_in_a_while() -> None:
+def test_gradient_spikes_are_reported_once_per_hundred_steps() -> None:
     """Ten times the median of the last hundred; not in the first twenty steps, when nothing is usual yet."""
     told: list[str] = []
-    explosions = Explosions(told.append)
+    spikes = GradientSpikes(told.append)
     for step in range(1, 301):
         norm = {5: 99.0, 30: 20.1, 40: 50.0, 45: 19.9, 250: 50.0}.get(step, 2.0)
-        explosions.step(step, {**STEP, "gradient": norm})
+        spikes.step(step, {**STEP, "gradient": norm})
     assert told == [
-        f"step {step}: the gradient's norm is {norm}, and 2 is usual. A lower rate may help."
+        f"step {step}: gradient norm {norm} (median 2); consider a lower learning rate."
         for step, norm in ((30, 20.1), (250, 50))
     ]
 
 
-def test_the_first_step_every_tenth_and_the_last_before_a_validation_are_kept() -> None:
+def test_every_n_steps_forwards_first_tenth_and_last_before_validation() -> None:
     told = Told()
-    sparse = Sparse(told)
+    sparse = EveryNSteps(told)
     for step in range(1, 31):
         sparse.step(step, STEP)
         if step in (14, 20):
@@ -55,7 +57,7 @@ def test_the_first_step_every_tenth_and_the_last_before_a_validation_are_kept() 
     assert told.is_closed
 
 
-def test_a_resumed_run_forgets_what_came_after_its_checkpoint(tmp_path: Path) -> None:
+def test_metrics_file_drops_rows_after_the_resumed_step(tmp_path: Path) -> None:
     first = MetricsFile(tmp_path / "m")
     for step in (10, 20, 30):
         first.step(step, STEP)
@@ -68,13 +70,13 @@ def test_a_resumed_run_forgets_what_came_after_its_checkpoint(tmp_path: Path) ->
     assert places(tmp_path / "m") == [(10, "step"), (10, "valid"), (20, "step"), (20, "valid")]
 
 
-def test_a_validation_made_up_for_keeps_its_step(tmp_path: Path) -> None:
+def test_metrics_file_keeps_step_of_a_late_validation(tmp_path: Path) -> None:
     MetricsFile(tmp_path / "m").step(10, STEP)
     MetricsFile(tmp_path / "m").validation(10, SCORES)
     assert places(tmp_path / "m") == [(10, "step"), (10, "valid")]
 
 
-def test_tensorboard_has_the_same_numbers(tmp_path: Path) -> None:
+def test_tensorboard_gets_the_same_numbers(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -92,7 +94,7 @@ def test_curves_are_drawn(tmp_path: Path) -> None:
     metrics = MetricsFile(tmp_path / "m")
     metrics.step(10, STEP)
     metrics.validation(10, SCORES)
-    Curves(tmp_path / "m", tmp_path / "curves.png").validation(10, SCORES)
+    Curves(tmp_path / "m", tmp_path / "curves.png", BLEU).validation(10, SCORES)
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -100,9 +102,9 @@ def without_colours(text: str) -> str:
     return re.sub("\x1b\\[[^a-zA-Z]*[a-zA-Z]", "", text)
 
 
-def test_the_bar_says_how_it_goes() -> None:
+def test_bar_shows_losses_and_speed() -> None:
     screen = io.StringIO()
-    bar = Bar(100, console=Console(file=screen, force_terminal=True, width=120))
+    bar = Bar(100, METRICS, Console(file=screen, force_terminal=True, width=120))
     bar.step(1, STEP)
     bar.validation(1, SCORES)
     bar.step(2, STEP)
@@ -113,10 +115,10 @@ def test_the_bar_says_how_it_goes() -> None:
     assert "tokens/s" in shown
 
 
-def test_before_the_first_step_the_bar_knows_no_loss() -> None:
+def test_bar_shows_no_loss_before_the_first_step() -> None:
     """It is drawn at once, and a run that was stopped while it validated validates before it steps."""
     screen = io.StringIO()
-    bar = Bar(100, console=Console(file=screen, force_terminal=True, width=120))
+    bar = Bar(100, METRICS, Console(file=screen, force_terminal=True, width=120))
     bar.validation(1, {**SCORES, "perplexity": 1e300})
     bar.close()
     shown = without_colours(screen.getvalue())
@@ -124,9 +126,9 @@ def test_before_the_first_step_the_bar_knows_no_loss() -> None:
     assert "training loss …   validation loss 1.500   perplexity 1.0e+300   BLEU" in shown
 
 
-def test_without_a_terminal_the_bar_prints_validations_only() -> None:
+def test_bar_prints_only_validations_without_a_terminal() -> None:
     screen = io.StringIO()
-    bar = Bar(100, console=Console(file=screen, width=120))
+    bar = Bar(100, METRICS, Console(file=screen, width=120))
     bar.step(1, STEP)
     bar.validation(1, SCORES)
     bar.close()

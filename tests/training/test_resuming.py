@@ -11,14 +11,17 @@ from typing import Any
 import pytest
 import torch
 
+from tests.precision import needs
 from tests.training.tiny import Scripted, Told, are_equal, tiny_run, tiny_trainer, weights_of
 from weft.errors import Interrupted, WeftError
-from weft.folder import Folder, read_weights
+from weft.folder import Folder
+from weft.plans.catalogues import OPTIMISERS
 from weft.training import checkpoint
 from weft.training.loop import Trainer
 from weft.training.observers import MetricsFile
 from weft.training.run import resumed as longer
 from weft.training.run import trainer
+from weft.weights import read_weights
 
 SETTINGS: dict[str, Any] = {"steps": 8, "validate_every": 3, "dropout": 0.2, "bpe_dropout": 0.2, "accumulate": 2}
 
@@ -61,20 +64,20 @@ def assert_same_end(left: Folder, right: Folder) -> None:
         assert are_equal(first, second), name
 
 
-def test_these_stops_lie_within_an_epoch(folder: Folder) -> None:
+def test_stops_lie_within_an_epoch(folder: Folder) -> None:
     """Else the tests of this file would say little: steps 3, 5 and 6 are not the last of an epoch's four."""
     assert len(list(tiny_trainer(folder).batches.epoch(0))) == 4 * SETTINGS["accumulate"]
 
 
-def test_after_ctrl_c(folder: Folder, uninterrupted: Folder) -> None:
+def test_resume_after_ctrl_c(folder: Folder, uninterrupted: Folder) -> None:
     job = tiny_trainer(folder, Told(KeyboardInterrupt(), at=5))
-    with pytest.raises(Interrupted, match=r"stopped\. Saved at step 5; --resume goes on from there\."):
+    with pytest.raises(Interrupted, match=r"stopped\. Saved at step 5; continue with --resume\."):
         job.train()
     assert resumed(folder).progress.step == 8
     assert_same_end(folder, uninterrupted)
 
 
-def test_after_ctrl_c_in_the_middle_of_a_step(folder: Folder, uninterrupted: Folder) -> None:
+def test_resume_after_ctrl_c_within_a_step(folder: Folder, uninterrupted: Folder) -> None:
     """Dropout has already drawn for a step that will be taken anew."""
     job = tiny_trainer(folder)
     forward, calls = job.model.forward, iter(range(100))
@@ -92,7 +95,7 @@ def test_after_ctrl_c_in_the_middle_of_a_step(folder: Folder, uninterrupted: Fol
     assert_same_end(folder, uninterrupted)
 
 
-def test_after_a_request_to_end(folder: Folder, uninterrupted: Folder) -> None:
+def test_resume_after_sigterm(folder: Folder, uninterrupted: Folder) -> None:
     """SIGTERM, in the middle of a step, is heard as Ctrl-C is; and only while it trains."""
     job = tiny_trainer(folder)
     forward, calls = job.model.forward, iter(range(100))
@@ -111,7 +114,7 @@ def test_after_a_request_to_end(folder: Folder, uninterrupted: Folder) -> None:
     assert_same_end(folder, uninterrupted)
 
 
-def test_after_ctrl_c_while_the_weights_move(folder: Folder, uninterrupted: Folder, ctrl_c: None) -> None:
+def test_resume_after_ctrl_c_in_the_optimiser_step(folder: Folder, uninterrupted: Folder, ctrl_c: None) -> None:
     """It waits: weights and progress move together."""
     job = tiny_trainer(folder)
     move = job.optimiser.step
@@ -128,9 +131,7 @@ def test_after_ctrl_c_while_the_weights_move(folder: Folder, uninterrupted: Fold
     assert_same_end(folder, uninterrupted)
 
 
-def test_ctrl_c_a_second_time_waits_for_what_is_being_saved(
-    folder: Folder, ctrl_c: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_second_ctrl_c_waits_for_the_checkpoint(folder: Folder, ctrl_c: None, monkeypatch: pytest.MonkeyPatch) -> None:
     save = checkpoint.save
 
     def interrupted(*given: Any) -> Path:
@@ -144,7 +145,7 @@ def test_ctrl_c_a_second_time_waits_for_what_is_being_saved(
 
 
 @pytest.mark.parametrize("validation", [1, 2, 3])
-def test_after_ctrl_c_while_validating(folder: Folder, uninterrupted: Folder, validation: int) -> None:
+def test_resume_after_ctrl_c_while_validating(folder: Folder, uninterrupted: Folder, validation: int) -> None:
     """What was not validated is validated after all, also at the last step."""
     job = tiny_trainer(folder)
     validate, calls = job.validate, iter(range(1, 100))
@@ -161,7 +162,7 @@ def test_after_ctrl_c_while_validating(folder: Folder, uninterrupted: Folder, va
     assert_same_end(folder, uninterrupted)
 
 
-def test_after_a_crash(folder: Folder, uninterrupted: Folder) -> None:
+def test_resume_after_a_crash(folder: Folder, uninterrupted: Folder) -> None:
     """Nothing could be saved: it goes on from the last checkpoint, in the middle of an epoch."""
     with pytest.raises(RuntimeError, match="the power is gone"):
         tiny_trainer(folder, Told(RuntimeError("the power is gone"), at=5)).train()
@@ -201,7 +202,7 @@ def test_metrics_have_each_validation_once(folder: Folder, monkeypatch: pytest.M
     assert [row["step"] for row in rows if "valid" in row] == [3, 6, 8]
 
 
-def test_a_training_that_has_ended_ends_again(folder: Folder) -> None:
+def test_resuming_a_finished_run_changes_nothing(folder: Folder) -> None:
     tiny_trainer(folder).train()
     before = (folder.path / "model.safetensors").read_bytes()
     told = Told()
@@ -212,7 +213,7 @@ def test_a_training_that_has_ended_ends_again(folder: Folder) -> None:
     assert (folder.path / "model.safetensors").read_bytes() == before
 
 
-def test_a_finished_run_that_goes_on_is_used_at_its_newest(folder: Folder) -> None:
+def test_extended_run_uses_its_newest_weights(folder: Folder) -> None:
     """The old average stays until there is a newer checkpoint, and is not in its way from then on."""
     tiny_trainer(folder).train()
     longer(folder, "transformer-tiny", ["steps=12"])
@@ -229,32 +230,30 @@ def test_a_finished_run_that_goes_on_is_used_at_its_newest(folder: Folder) -> No
 def test_ctrl_c_before_the_first_step(folder: Folder) -> None:
     job = tiny_trainer(folder)
     job.model.forward = _raise_keyboard_interrupt  # type: ignore[method-assign]
-    with pytest.raises(Interrupted, match=r"stopped\. Nothing was learned yet\."):
+    with pytest.raises(Interrupted, match=r"stopped\. There was nothing to save yet\."):
         job.train()
     again = tiny_trainer(folder)
     again.resume()
     assert again.progress.step == 0
 
 
-def test_where_the_checkpoints_were_removed_a_model_is_not_overwritten(folder: Folder) -> None:
+def test_resume_without_checkpoints_keeps_the_model(folder: Folder) -> None:
     tiny_trainer(folder).train()
     shutil.rmtree(folder.checkpoints)
     with pytest.raises(WeftError, match=r"checkpoints are gone\. Its model\.safetensors can start a new run: .*--from"):
         tiny_trainer(folder).resume()
 
 
-def test_where_the_checkpoints_were_removed_metrics_are_not_overwritten(folder: Folder) -> None:
+def test_resume_without_checkpoints_keeps_the_metrics(folder: Folder) -> None:
     job = tiny_trainer(folder, MetricsFile(folder.path / "metrics.jsonl"), Told(KeyboardInterrupt(), at=5))
     with pytest.raises(Interrupted):
         job.train()
     shutil.rmtree(folder.checkpoints)
-    with pytest.raises(WeftError, match=r"its checkpoints are gone, and metrics\.jsonl says that there were some"):
+    with pytest.raises(WeftError, match=r"its checkpoints are gone, though metrics\.jsonl shows that there were"):
         tiny_trainer(folder).resume()
 
 
-def test_a_run_that_was_killed_before_its_first_checkpoint_begins_anew(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_resume_before_the_first_checkpoint_starts_over(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its metrics tell of steps, and even of the validation before that checkpoint."""
 
     def killed(*_: object) -> None:
@@ -285,7 +284,7 @@ def test_interrupted_is_exit_code_130() -> None:
     assert Interrupted("stopped.").exit_code == 130
 
 
-def test_patience_goes_on_counting(tmp_path: Path) -> None:
+def test_resume_keeps_counting_patience(tmp_path: Path) -> None:
     folder = tiny_run(tmp_path, steps=50, validate_every=1, patience=3, best_by="loss")
     first = tiny_trainer(folder, Told(KeyboardInterrupt(), at=3))
     first.validate = Scripted({"loss": 1.0, "bleu": 0.0}, {"loss": 2.0, "bleu": 0.0}, {"loss": 2.0, "bleu": 0.0})
@@ -300,7 +299,7 @@ def test_patience_goes_on_counting(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["model.safetensors", "optimiser.safetensors", "state.json"])
 @pytest.mark.parametrize("damage", [lambda data: data[:-40], lambda data: b"", lambda data: b"\x80" + data])
-def test_a_damaged_checkpoint_is_named(folder: Folder, name: str, damage: Any) -> None:
+def test_damaged_checkpoint_is_refused(folder: Folder, name: str, damage: Any) -> None:
     job = tiny_trainer(folder, Told(KeyboardInterrupt(), at=1))
     with pytest.raises(Interrupted):
         job.train()
@@ -310,7 +309,7 @@ def test_a_damaged_checkpoint_is_named(folder: Folder, name: str, damage: Any) -
         tiny_trainer(folder).resume()
 
 
-def test_an_optimiser_of_another_model_is_named(folder: Folder) -> None:
+def test_optimiser_of_another_model_is_refused(folder: Folder) -> None:
     with pytest.raises(Interrupted):
         tiny_trainer(folder, Told(KeyboardInterrupt(), at=1)).train()
     torch_file = folder.checkpoints / "step-00000001" / "optimiser.safetensors"
@@ -319,7 +318,7 @@ def test_an_optimiser_of_another_model_is_named(folder: Folder) -> None:
         tiny_trainer(folder).resume()
 
 
-def test_half_a_checkpoint_is_none(folder: Folder) -> None:
+def test_unfinished_checkpoint_is_ignored(folder: Folder) -> None:
     """A draft that a kill left behind is passed over, and cleared away by the next checkpoint."""
     job = tiny_trainer(folder, Told(KeyboardInterrupt(), at=1))
     with pytest.raises(Interrupted):
@@ -331,7 +330,7 @@ def test_half_a_checkpoint_is_none(folder: Folder) -> None:
     assert not draft.exists()
 
 
-def test_saving_and_loading_brings_everything_back(folder: Folder) -> None:
+def test_save_and_load_round_trip(folder: Folder) -> None:
     job = tiny_trainer(folder, Told(KeyboardInterrupt(), at=4))
     with pytest.raises(Interrupted):
         job.train()
@@ -344,3 +343,41 @@ def test_saving_and_loading_brings_everything_back(folder: Folder) -> None:
     assert other.progress == job.progress
     for mine, theirs in zip(job.optimiser.state.values(), other.optimiser.state.values(), strict=True):
         assert are_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("optimiser", list(OPTIMISERS))
+@pytest.mark.parametrize("ema", [0.0, 0.9])
+def test_resume_with_every_optimiser(tmp_path: Path, optimiser: str, ema: float) -> None:
+    """And with a running mean of the weights: what is shown, kept and remembered is the same to the last bit."""
+    needs(OPTIMISERS.makes(optimiser).precision)
+    settings = {**SETTINGS, "optimiser": optimiser, "ema": ema, "weight_decay": 0.1}
+    folder = tiny_run(tmp_path / "run", **settings)
+    whole = Folder(Path(shutil.copytree(folder.path, tmp_path / "whole")))
+    tiny_trainer(whole).train()
+    with pytest.raises(Interrupted):
+        tiny_trainer(folder, Told(KeyboardInterrupt(), at=5)).train()
+    assert resumed(folder).progress.step == 8
+    assert_same_end(folder, whole)
+
+
+def test_another_optimiser_cannot_go_on(folder: Folder) -> None:
+    with pytest.raises(WeftError, match="optimiser=muon cannot go on with what adam remembers; resume without it"):
+        longer(folder, None, ["optimiser=muon"])
+
+
+def test_running_mean_can_begin_and_end_on_resume(folder: Folder) -> None:
+    """It begins with the weights there are; where it ends, the weights go on and not their mean."""
+    with pytest.raises(Interrupted):
+        tiny_trainer(folder, Told(KeyboardInterrupt(), at=4)).train()
+    longer(folder, None, ["ema=0.9"])
+    job = tiny_trainer(folder, Told(KeyboardInterrupt(), at=5))
+    job.resume()
+    assert job.kept.instead is not None
+    assert are_equal(job.kept.instead, weights_of(job.model))
+    with pytest.raises(Interrupted):
+        job.train()
+    longer(folder, None, ["ema=0"])
+    again = tiny_trainer(folder)
+    again.resume()
+    assert are_equal(weights_of(again.model), weights_of(job.model))
+    assert not are_equal(weights_of(again.model), job.kept.instead)

@@ -11,11 +11,13 @@ import torch
 
 from tests.training.test_workers import alone
 from tests.training.tiny import Told, reversed_letters, tiny_plan, tiny_run, tiny_trainer
+from weft.data.corpus import Corpus
 from weft.errors import WeftError
-from weft.folder import Folder, read_weights
+from weft.folder import Folder
 from weft.plans.plan import Plan
-from weft.text.corpus import Corpus
+from weft.tasks.translator import languages_of
 from weft.training.run import begin, trainer
+from weft.weights import read_weights
 
 PAIRS = reversed_letters(60)
 VALID = reversed_letters(6, seed=2)
@@ -31,16 +33,16 @@ def is_empty(folder: Path) -> bool:
     return not folder.exists() or not any(folder.iterdir())
 
 
-def test_a_run_folder_has_everything_a_training_needs(tmp_path: Path) -> None:
-    folder = begin(tiny_plan(), PAIRS, VALID, tmp_path / "run", ("en", "de"))
+def test_begin_writes_plan_codec_languages_and_tokens(tmp_path: Path) -> None:
+    folder = begin(tiny_plan(), PAIRS, VALID, tmp_path / "run", languages=("en", "de"))
     assert folder == Folder.find(tmp_path / "run")
     assert folder.plan() == tiny_plan()
-    assert folder.languages() == ("en", "de")
-    assert len(folder.tokeniser()) == 264
+    assert languages_of(folder) == ("en", "de")
+    assert len(folder.codec()) == 264
     assert [len(Corpus(folder.path / "tokens" / name)) for name in ("train", "valid")] == [60, 6]
 
 
-def test_a_finished_training_can_be_used(tmp_path: Path) -> None:
+def test_finished_run_loads_and_validates(tmp_path: Path) -> None:
     folder = tiny_run(tmp_path)
     job = trainer(folder)
     scores = job.train()
@@ -53,7 +55,7 @@ def test_a_finished_training_can_be_used(tmp_path: Path) -> None:
         assert (folder.path / kept).exists()
 
 
-def test_the_same_seed_gives_the_same_model(tmp_path: Path) -> None:
+def test_same_seed_gives_same_model(tmp_path: Path) -> None:
     def trained(name: str, seed: int) -> bytes:
         folder = tiny_run(tmp_path / name, steps=3, seed=seed, bpe_dropout=0.1)
         tiny_trainer(folder).train()
@@ -63,7 +65,7 @@ def test_the_same_seed_gives_the_same_model(tmp_path: Path) -> None:
     assert trained("third", 2) != trained("first again", 1)
 
 
-def test_the_same_seed_gives_the_same_model_in_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_seed_gives_same_model_across_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To the last bit, whatever Python hashes its strings with."""
     ends = []
     for hashes in ("1", "2"):
@@ -74,8 +76,8 @@ def test_the_same_seed_gives_the_same_model_in_another_process(tmp_path: Path, m
     assert ends[0] == ends[1]
 
 
-def test_nothing_draws_from_what_a_checkpoint_does_not_keep(tmp_path: Path) -> None:
-    """Python's and NumPy's own generators: whoever draws has one of its own, seeded by the place in the data."""
+def test_training_leaves_global_generators_alone(tmp_path: Path) -> None:
+    """Python's and NumPy's own generators: draws come from generators of their own, seeded by the place in the data."""
     before = random.getstate(), np.random.get_state()[1].tolist()
     tiny_trainer(tiny_run(tmp_path, dropout=0.2, bpe_dropout=0.2)).train()
     assert (random.getstate(), np.random.get_state()[1].tolist()) == before
@@ -95,33 +97,33 @@ def test_metrics_are_json_lines(tmp_path: Path) -> None:
     assert rows[1]["rate"] == 0.01
 
 
-def test_a_folder_that_holds_a_training_is_refused(tmp_path: Path) -> None:
+def test_folder_with_a_training_is_refused(tmp_path: Path) -> None:
     tiny_run(tmp_path)
-    assert "already holds a training. --resume continues it" in refusal(lambda: tiny_run(tmp_path))
+    assert "already holds a run; continue it with --resume" in refusal(lambda: tiny_run(tmp_path))
 
 
-def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
+def test_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     assert "is not an empty folder" in refusal(lambda: tiny_run(tmp_path))
     assert "is not an empty folder" in refusal(lambda: tiny_run(tmp_path / "thesis.tex"))
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 
 
-def test_a_name_that_translate_would_take_for_two_is_refused(tmp_path: Path) -> None:
-    assert "has a comma, which stands between models" in refusal(lambda: tiny_run(tmp_path / "a,b"))
+def test_out_with_a_comma_is_refused(tmp_path: Path) -> None:
+    assert "has a comma, which separates the models of an ensemble" in refusal(lambda: tiny_run(tmp_path / "a,b"))
     assert is_empty(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("train", "valid", "sentence"),
     [
-        ([("a b c d", "")] * 9, VALID, "there is no pair to train with: 9 with an empty side."),
-        ([("a b c d a b c d", "a")] * 9, VALID, "there is no pair to train with: 9 longer than 6 tokens."),
-        (PAIRS, [("", "a"), ("a", " ")], "there is no pair to validate with: 2 with an empty side."),
-        (PAIRS, [], "there is no pair to validate with: none was given."),
+        ([("a b c d", "")] * 9, VALID, "no training pairs left (skipped: 9 with an empty side)."),
+        ([("a b c d a b c d", "a")] * 9, VALID, "no training pairs left (skipped: 9 longer than 6 tokens)."),
+        (PAIRS, [("", "a"), ("a", " ")], "no validation pairs left (skipped: 2 with an empty side)."),
+        (PAIRS, [], "no validation pairs left."),
     ],
 )
-def test_no_pair_left_is_refused(
+def test_corpus_without_pairs_is_refused(
     tmp_path: Path, train: list[tuple[str, str]], valid: list[tuple[str, str]], sentence: str
 ) -> None:
     settings = {"longest": 6, "vocabulary": 261}
@@ -129,14 +131,14 @@ def test_no_pair_left_is_refused(
     assert is_empty(tmp_path / "run"), "so that the same command can be given again"
 
 
-def test_a_vocabulary_larger_than_the_text_supports_is_refused(tmp_path: Path) -> None:
+def test_too_large_vocabulary_is_refused(tmp_path: Path) -> None:
     words = refusal(lambda: begin(tiny_plan(vocabulary=5000), PAIRS, VALID, tmp_path / "run"))
-    assert "a vocabulary of 5000 subwords is more than the text supports" in words
+    assert words == "a vocabulary of 5000 is more than this text has subwords; set vocabulary=264."
     assert is_empty(tmp_path / "run")
 
 
 @pytest.mark.parametrize("error", [WeftError("the data cannot be used as they are"), KeyboardInterrupt()])
-def test_what_goes_wrong_with_the_data_leaves_nothing_behind(tmp_path: Path, error: BaseException) -> None:
+def test_failed_begin_leaves_nothing_behind(tmp_path: Path, error: BaseException) -> None:
     def bad_at_the_end() -> Iterator[tuple[str, str]]:
         yield from VALID
         raise error
@@ -147,29 +149,32 @@ def test_what_goes_wrong_with_the_data_leaves_nothing_behind(tmp_path: Path, err
     begin(tiny_plan(), PAIRS, VALID, tmp_path)
 
 
-def test_starting_from_a_model_takes_its_subwords_and_languages(tmp_path: Path) -> None:
-    base = begin(tiny_plan(), PAIRS, VALID, tmp_path / "base", ("xx", "yy"))
+def test_start_from_takes_codec_languages_and_weights(tmp_path: Path) -> None:
+    base = begin(tiny_plan(), PAIRS, VALID, tmp_path / "base", languages=("xx", "yy"))
     tiny_trainer(base).train()
     other = [("d d a", "a d d"), ("c b", "b c")]
     tuned = begin(tiny_plan(vocabulary=300), other, other, tmp_path / "tuned", start_from=base)
-    assert tuned.tokeniser().pieces.to_str() == base.tokeniser().pieces.to_str()
-    assert tuned.languages() == ("xx", "yy")
-    assert tuned.plan().ends.vocabulary == 264
+    assert tuned.codec().pieces.to_str() == base.codec().pieces.to_str()
+    assert languages_of(tuned) == ("xx", "yy")
+    assert tuned.plan().vocabulary == 264
     lent = read_weights(base.weights())
     assert all(torch.equal(lent[name], value) for name, value in trainer(tuned).model.named_parameters())
 
 
-def test_starting_from_a_model_of_another_shape_is_refused(tmp_path: Path) -> None:
+def test_start_from_another_shape_is_refused(tmp_path: Path) -> None:
     base = tiny_run(tmp_path / "base", steps=1)
     tiny_trainer(base).train()
     wider = tiny_plan(width=16)
     words = refusal(lambda: begin(wider, PAIRS, VALID, tmp_path / "wider", start_from=base))
-    assert words.startswith(f"{base.path} was made with the plan 'transformer-tiny' as it was set then, and ")
+    assert words.startswith(
+        f"{base.path} was trained with the plan 'transformer-tiny', and 'transformer-tiny' with "
+        "these settings has a different shape. "
+    )
     assert words.endswith(f"Its own plan fits: weft train {base.path} --from {base.path} …")
     assert is_empty(tmp_path / "wider")
 
 
-def test_sentences_that_the_positions_cannot_hold_are_left_out(tmp_path: Path) -> None:
+def test_sentences_beyond_the_positions_are_left_out(tmp_path: Path) -> None:
     plan = tiny_plan(position={"name": "learned", "limit": 8}, longest=8, bpe_dropout=0.9, steps=3)
     folder = begin(plan, PAIRS, [("a b c", "c b a"), ("a b c d " * 5, "a")], tmp_path)
     assert Corpus(folder.path / "tokens" / "valid").left_out == {"longer than 8 tokens": 1}
@@ -185,7 +190,7 @@ def test_sentences_that_the_positions_cannot_hold_are_left_out(tmp_path: Path) -
         ("SHA256SUMS", None, "is damaged: its SHA256SUMS is missing"),
     ],
 )
-def test_tokens_that_are_gone_or_damaged_are_named(tmp_path: Path, name: str, data: bytes | None, reason: str) -> None:
+def test_missing_or_damaged_tokens_are_named(tmp_path: Path, name: str, data: bytes | None, reason: str) -> None:
     """And what to do instead."""
     folder, file = tiny_run(tmp_path), tmp_path / "tokens" / "train" / name
     file.unlink() if data is None else file.write_bytes(data)
@@ -195,16 +200,14 @@ def test_tokens_that_are_gone_or_damaged_are_named(tmp_path: Path, name: str, da
     assert words.endswith(f"weft train {tmp_path} --from {tmp_path} --train … --valid … --out NEW")
 
 
-def test_a_device_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_unknown_device_is_refused(tmp_path: Path) -> None:
     folder = tiny_run(tmp_path)
     assert "there is no device 'warp'" in refusal(lambda: trainer(folder, device="warp"))
 
 
-def test_a_model_that_does_not_fit_into_memory_is_said_in_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_large_model_gives_a_memory_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tiny_run(tmp_path)
     monkeypatch.setattr(Plan, "build", lambda *_, **__: torch.empty(2**50))
     assert refusal(lambda: trainer(folder)).startswith(
-        "there is no memory for this model: you tried to allocate 4503599627370496 bytes."
+        "not enough memory for this model: you tried to allocate 4503599627370496 bytes."
     )

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.pairs import pair_batch
 from tests.training.tiny import SETTINGS, are_equal, reversed_letters
-from weft.folder import read_weights
-from weft.models.sequence_to_sequence import PAD, Batch
-from weft.training.workers import ALONE, Workers
+from weft.models.base import IGNORED
+from weft.training.workers import ALONE
+from weft.weights import read_weights
 
 PLAIN = {"dropout": 0.0, "steps": 50, "validate_every": 25, "rate": 0.003}
 Settings = dict[str, object]
@@ -68,21 +69,21 @@ def interrupted(folder: Path, settings: Settings, number: signal.Signals, victim
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 7])
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_every_row_has_one_worker(rows: int, size: int) -> None:
-    batch = Batch(torch.arange(1, rows + 1)[:, None], torch.arange(1, rows + 1)[:, None] * 10)
-    shares = [Workers(rank, size).share(batch) for rank in range(size)]
-    learned = sorted(int(t) for share in shares for t in share.target.flatten() if t != PAD)
+def test_share_gives_each_row_to_one_worker(rows: int, size: int) -> None:
+    batch = pair_batch(torch.arange(1, rows + 1)[:, None], torch.arange(1, rows + 1)[:, None] * 10)
+    shares = [batch.share(rank, size) for rank in range(size)]
+    learned = sorted(int(t) for share in shares for t in share.targets.flatten() if t != IGNORED)
     assert learned == [10 * row for row in range(1, rows + 1)]
-    assert all(len(share.source) for share in shares), "a worker without rows would leave the others waiting"
+    assert all(len(share.inputs["source"]) for share in shares), "a worker without rows would leave the others waiting"
 
 
-def test_alone_nothing_is_exchanged() -> None:
+def test_single_worker_exchanges_nothing() -> None:
     assert ALONE.total(1.5, 2.0) == [1.5, 2.0]
     assert ALONE.gather("mine") == ["mine"]
 
 
 @pytest.mark.parametrize("how", [(), ("--shard",)], ids=["replicated", "sharded"])
-def test_the_curve_is_that_of_one_process(tmp_path: Path, how: tuple[str, ...]) -> None:
+def test_two_workers_match_one_process(tmp_path: Path, how: tuple[str, ...]) -> None:
     """Also where a batch is shared unevenly, two of them make a step, and the gradient is clipped."""
     settings = {**PLAIN, "accumulate": 2, "batch_tokens": 35, "clip": 0.5}
     one, two = alone(tmp_path / "one", settings), together(tmp_path / "two", settings, *how)
@@ -100,11 +101,11 @@ def test_torchrun(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_workers_that_stop_go_on_to_the_last_bit(tmp_path: Path, number: signal.Signals) -> None:
+def test_stopped_workers_resume_bit_for_bit(tmp_path: Path, number: signal.Signals) -> None:
     """Both stop after the same step, and each goes on with its own draws of dropout."""
     settings = {"steps": 200, "validate_every": 50, "dropout": 0.2}
     said = interrupted(tmp_path / "stopped", settings, number, victim=0)
-    assert "--resume goes on from there" in said
+    assert "continue with --resume" in said
     together(tmp_path / "stopped", settings, "--resume")
     whole = together(tmp_path / "whole", settings)
     ends = [read_weights(folder / "model.safetensors") for folder in (tmp_path / "stopped", whole)]
@@ -120,7 +121,7 @@ def forty_steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("first", "then"), [((), SHARDED), (SHARDED, ())], ids=["alone first", "sharded first"])
-def test_a_checkpoint_is_the_same_whoever_wrote_it(
+def test_checkpoints_of_one_process_and_sharded_workers_are_interchangeable(
     tmp_path: Path, forty_steps: Path, first: tuple[str, ...], then: tuple[str, ...]
 ) -> None:
     settings = {**PLAIN, "steps": 20, "validate_every": 10}
@@ -137,7 +138,7 @@ def test_a_checkpoint_is_the_same_whoever_wrote_it(
                 assert torch.allclose(ours[key], value, rtol=1e-4, atol=1e-5), key
 
 
-def test_a_sharded_run_goes_on_to_the_last_bit(tmp_path: Path) -> None:
+def test_sharded_run_resumes_bit_for_bit(tmp_path: Path) -> None:
     settings = {"steps": 10, "validate_every": 5, "dropout": 0.2}
     stopped = together(tmp_path / "stopped", settings, "--shard")
     together(stopped, settings, "--shard", "--resume", "--set", "steps=20")
@@ -145,9 +146,9 @@ def test_a_sharded_run_goes_on_to_the_last_bit(tmp_path: Path) -> None:
     assert are_equal(*(read_weights(run / "checkpoints/step-00000020/model.safetensors") for run in (stopped, whole)))
 
 
-def test_a_lost_worker_is_named_and_another_number_goes_on(tmp_path: Path) -> None:
+def test_lost_worker_is_reported_and_one_process_resumes(tmp_path: Path) -> None:
     settings = {"steps": 2000, "validate_every": 100}
     said = interrupted(tmp_path / "run", settings, signal.SIGKILL, victim=1)
-    assert "another worker is gone" in said
+    assert "lost contact with another worker" in said
     assert "Traceback" not in said
     alone(tmp_path / "run", settings, "--resume", "--set", "steps=300")

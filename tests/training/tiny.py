@@ -7,11 +7,12 @@ from typing import Any
 
 from torch import Tensor
 
-from weft.folder import Folder, parameters
-from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.folder import Folder
+from weft.models.encoder_decoder import EncoderDecoder
 from weft.plans import Plan, plan
 from weft.training.loop import Observer, Trainer
 from weft.training.run import begin, trainer
+from weft.weights import parameters
 
 SETTINGS: dict[str, Any] = {
     "width": 8,
@@ -55,7 +56,7 @@ def tiny_trainer(folder: Folder, *observers: Observer) -> Trainer:
     return job
 
 
-def weights_of(model: SequenceToSequence) -> dict[str, Tensor]:
+def weights_of(model: EncoderDecoder) -> dict[str, Tensor]:
     return {name: value.detach().clone() for name, value in parameters(model).items()}
 
 
@@ -71,7 +72,7 @@ class Scripted:
         self.scores: Iterator[Scores] = iter(scores)
         self.shown: list[dict[str, Tensor]] = []
 
-    def __call__(self, model: SequenceToSequence) -> Scores:
+    def __call__(self, model: EncoderDecoder) -> Scores:
         self.shown.append(weights_of(model))
         return next(self.scores, {"loss": 0.0, "bleu": 0.0})
 

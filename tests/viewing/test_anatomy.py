@@ -5,13 +5,15 @@ import torch
 
 from tests.contracts.tiny import every_model, tiny_plan
 from tests.models.tiny import tiny
-from weft.models.sequence_to_sequence import START, SequenceToSequence
+from weft.data.codecs.subwords import START
+from weft.models.base import Model
 from weft.parts.positions import sinusoids
-from weft.plans.cost import outline
 from weft.plans.presets import names, plan
+from weft.plans.size import outline
 from weft.viewing.anatomy import Block, Side, diagram, masks, position_vectors
 
 ENDED = ["and the state that each layer ended in"]
+PAIR = {"source": [[5, 6, 7, 2], [5, 2]], "target": [[START, 8, 9], [START]]}  # two rows
 WRITING = ("masked self-attention", "encoder-decoder attention", "feed-forward")
 
 
@@ -25,12 +27,12 @@ def test_every_part_has_its_place_in_the_diagram(slot: str, name: str) -> None:
     is_whole_and_connected(outline(tiny_plan(slot, name)))
 
 
-def is_whole_and_connected(model: SequenceToSequence) -> None:
+def is_whole_and_connected(model: Model) -> None:
     """Blocks have the model's parameters, each once, and somewhere the decoder is told of the source."""
     drawn = diagram(model)
     assert sum(block.parameters for block in drawn.blocks()) == sum(p.numel() for p in model.parameters())
-    assert any("source" in block.marks for block in blocks(drawn.decoder))
-    assert not any("source" in block.marks for block in blocks(drawn.encoder))
+    told = {name: any("source" in block.marks for block in blocks(side)) for name, side in drawn.sides.items()}
+    assert told == {name: name == "decoder" and "encoder" in model.sides for name in model.sides}
 
 
 def blocks(side: Side) -> list[Block]:
@@ -40,11 +42,11 @@ def blocks(side: Side) -> list[Block]:
 def test_what_is_shared_counts_once() -> None:
     drawn = diagram(tiny())
     assert (drawn.shared, drawn.tied) == (True, True)
-    assert (drawn.encoder.embedding.parameters, drawn.decoder.embedding.parameters) == (260 * 8, 0)
+    assert (drawn.sides["encoder"].embedding.parameters, drawn.sides["decoder"].embedding.parameters) == (260 * 8, 0)
     assert drawn.head.parameters == 260, "the bias"
     apart = diagram(tiny(sharing="separate", head="linear"))
     assert (apart.shared, apart.tied) == (False, False)
-    assert apart.decoder.embedding.parameters == 260 * 8
+    assert apart.sides["decoder"].embedding.parameters == 260 * 8
     assert apart.head.parameters == 260 * 8 + 260
 
 
@@ -88,7 +90,7 @@ def test_blocks_stand_in_the_order_in_which_they_compute(
     family: str, encoder: list[list[str]], decoder: list[list[str]]
 ) -> None:
     drawn = diagram(tiny_plan("preset", f"{family}-tiny").build())
-    for side, wanted in ((drawn.encoder, encoder), (drawn.decoder, decoder)):
+    for side, wanted in ((drawn.sides["encoder"], encoder), (drawn.sides["decoder"], decoder)):
         assert [[block.name for stretch in row.stretches for block in stretch.blocks] for row in side.rows] == wanted
 
 
@@ -101,26 +103,26 @@ def test_blocks_stand_in_the_order_in_which_they_compute(
     ],
 )
 def test_what_is_fed_to_others(family: str, feeds: str, fed: list[str]) -> None:
-    found = blocks(diagram(tiny_plan("preset", f"{family}-tiny").build()).decoder)
+    found = blocks(diagram(tiny_plan("preset", f"{family}-tiny").build()).sides["decoder"])
     assert [block.name for block in found if "feeds" in block.marks] == [feeds]
     assert [block.formula for block in found if "fed" in block.marks] == fed
 
 
 def test_what_is_known_of_a_block() -> None:
-    attention, _, feed, _ = blocks(diagram(tiny()).encoder)[:4]
+    attention, _, feed, _ = blocks(diagram(tiny()).sides["encoder"])[:4]
     assert attention.sizes == {"heads": 2, "key width": 4, "value width": 4}
     assert feed.sizes == {"hidden": 12}
-    dilated = blocks(diagram(tiny_plan("preset", "bytenet-tiny").build()).encoder)
+    dilated = blocks(diagram(tiny_plan("preset", "bytenet-tiny").build()).sides["encoder"])
     assert [block.sizes for block in dilated if block.sizes] == [{"kernel": 3, "dilation": d} for d in (1, 2, 4)]
 
 
 def test_what_runs_past_a_block() -> None:
-    def pasts(model: SequenceToSequence) -> list[bool]:
-        return [one.past for row in diagram(model).decoder.rows for one in row.stretches]
+    def pasts(model: Model) -> list[bool]:
+        return [one.past for row in diagram(model).sides["decoder"].rows for one in row.stretches]
 
     assert pasts(tiny()) == [True, False] * 6, "a norm stands after what it joins"
     assert pasts(tiny(wiring="pre")) == [True] * 6 + [False], "or before, in the same stretch; one more closes"
-    assert not any(pasts(tiny(join="replace")))
+    assert not any(pasts(tiny(join="none")))
 
 
 def test_positions_are_what_the_part_adds() -> None:
@@ -132,7 +134,7 @@ def test_positions_are_what_the_part_adds() -> None:
 
 
 def test_masks_hide_padding_and_the_future() -> None:
-    seen = masks(tiny(), [[5, 6, 7, 2], [5, 2]], [[START, 8, 9], [START]])
+    seen = masks(tiny(), PAIR)
     assert seen["encoder"].int().tolist() == [[[1] * 4] * 4, [[1, 1, 0, 0]] * 4]
     assert seen["decoder"].int().tolist() == [[[1, 0, 0], [1, 1, 0], [1, 1, 1]]] * 2
     assert seen["cross"].int().tolist() == [[[1] * 4] * 3, [[1, 1, 0, 0]] * 3]
@@ -141,5 +143,5 @@ def test_masks_hide_padding_and_the_future() -> None:
 @pytest.mark.parametrize("name", ["bahdanau-tiny", "luong-tiny", "gnmt-tiny", "convs2s-tiny"])
 def test_masks_hide_padding_from_every_decoder(name: str) -> None:
     model = tiny_plan("preset", name).build().eval()
-    seen = masks(model, [[5, 6, 7, 2], [5, 2]], [[START, 8, 9], [START]])
+    seen = masks(model, PAIR)
     assert seen["cross"].int().tolist() == [[[1] * 4] * 3, [[1, 1, 0, 0]] * 3]

@@ -1,6 +1,5 @@
 """Pictures are written, as large as their tokens need, and their labels are readable."""
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,6 +7,7 @@ import pytest
 from matplotlib.font_manager import FontEntry
 from PIL import Image
 
+from weft.evaluation.scores import BLEU
 from weft.viewing import fonts
 from weft.viewing.curves import draw_curves
 from weft.viewing.pictures import draw_alignment, label
@@ -39,15 +39,14 @@ def test_the_same_weight_has_the_same_colour_in_every_picture(tmp_path: Path) ->
     assert (208, 225, 242) in colours[0] & colours[1]
 
 
-def test_curves_are_drawn_from_a_metrics_file(tmp_path: Path) -> None:
+def test_curves_are_drawn_from_rows_of_metrics(tmp_path: Path) -> None:
     rows = [{"step": 10, "loss": 3.0}, {"step": 10, "valid": {"loss": 2.5, "bleu": 7.0}}, {"step": 20, "loss": 2.0}]
-    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    draw_curves(tmp_path / "metrics.jsonl", tmp_path / "curves.png")
+    draw_curves(rows, BLEU, tmp_path / "curves.png")
     with Image.open(tmp_path / "curves.png") as picture:
         assert picture.width > picture.height
 
 
-def test_other_fonts_are_taken_where_the_usual_one_lacks_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fallback_fonts_for_missing_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three fonts: the usual one, one with boxes for everything, one that has what is missing."""
     has = {"usual": "abc", "boxes": "abc猫犬", "cjk": "猫"}
     entries = [FontEntry(fname="boxes", name="Last Resort High-Efficiency"), FontEntry(fname="cjk", name="CJK")]

@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from tests.decoding.fakes import FOREVER, TRAP, A, B, one_table
+from tests.pairs import prompt
+from weft.data.codecs.subwords import END
 from weft.decoding import Beam
-from weft.models.sequence_to_sequence import END
 from weft.viewing.search import SearchTree, search_tree
 
 SOURCE = torch.tensor([[A, END]])
@@ -24,10 +25,11 @@ class Letters:
 
 
 def grown(table: object, beam: Beam, limit: int | None = None) -> SearchTree:
-    return search_tree([one_table(table, limit)], Letters(), SOURCE, beam)  # type: ignore[arg-type, list-item]
+    models = [one_table(table, limit)]  # type: ignore[arg-type]
+    return search_tree(models, Letters(), prompt(models, SOURCE), beam)  # type: ignore[arg-type]
 
 
-def test_by_hand() -> None:
+def test_search_tree_by_hand() -> None:
     """a 0.6 and b 0.4 are kept; then "b" ends with 0.36, and "aa" (0.24), "ab" (0.21) follow; "a" ends with 0.15."""
     tree = grown(TRAP, Beam(2, 0.0))
     first, second = tree.steps[0], tree.steps[1]
@@ -45,16 +47,17 @@ def test_by_hand() -> None:
 
 @pytest.mark.parametrize("beam", [Beam(1), Beam(2), Beam(3, 0.0), Beam(5, 2.0)])
 @pytest.mark.parametrize(("table", "limit"), [(TRAP, None), (FOREVER, 4)])
-def test_what_ended_is_what_the_search_found(table: object, limit: int | None, beam: Beam) -> None:
+def test_complete_translations_are_those_of_the_search(table: object, limit: int | None, beam: Beam) -> None:
     tree = grown(table, beam, limit)
-    found = beam([one_table(table, limit)], SOURCE)[0]  # type: ignore[arg-type, list-item]
+    models = [one_table(table, limit)]  # type: ignore[arg-type]
+    found = beam(models, prompt(models, SOURCE))[0]  # type: ignore[arg-type]
     assert [one.text for one in tree.ended] == [Letters().decode(one.ids) for one in found]
     assert [one.score for one in tree.ended] == pytest.approx([one.score for one in found])
     assert [one.length for one in tree.ended] == [len(one.ids) for one in found]
     assert [one.finished for one in tree.ended] == [one.finished for one in found]
 
 
-def test_every_candidate_hangs_on_one_that_was_kept() -> None:
+def test_every_candidate_extends_a_kept_one() -> None:
     tree = grown(TRAP, Beam(3))
     by_id = {one.id: one for step in tree.steps for one in step}
     assert len(by_id) == sum(map(len, tree.steps)), "ids are given once"
@@ -69,6 +72,6 @@ def test_every_candidate_hangs_on_one_that_was_kept() -> None:
         assert totals == sorted(totals, reverse=True)
 
 
-def test_the_limit_cuts_and_the_end_leaves_the_rest() -> None:
+def test_fates_at_the_length_limit_and_at_the_end() -> None:
     assert [one.fate for one in grown(FOREVER, Beam(2), 1).steps[-1]] == ["cut"]
     assert [one.fate for one in grown(TRAP, Beam(2)).steps[-1]] == ["ended", "left", "left", "pruned"]

@@ -1,1 +1,1 @@
-"""Does a model do what weft says of every model? Each check is a small function that measures a difference."""
+"""Checks of what weft promises for every model. Each is a small function that measures a difference."""

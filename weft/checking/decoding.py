@@ -1,85 +1,77 @@
-"""Decoding is the same whichever way it is done: with a cache, in a batch, with padding, watched, by a beam of one.
+"""Checks that a model gives the same result with a cache, in a batch, with padding, watched, and with beam width 1.
 
-Two translations may part where two tokens are rated alike to the last digits. So a difference is measured: of the
-log-probabilities, as far as the tokens are the same, and where they part, of the two tokens that were taken.
+Two continuations of a prompt may diverge where two tokens are equally likely up to rounding. So differences of
+log-probabilities are measured: as far as the tokens agree and, where they diverge, between the two tokens chosen.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
-from torch import Tensor
 
-from weft.checking.subject import Finding, Subject
+from weft.checking.model_under_test import Check, Finding, ModelUnderTest, Writer
 from weft.decoding import Beam, Greedy, Hypothesis
+from weft.evaluation.perplexity import log_likelihoods
 from weft.exports.agreement import worst
-from weft.models.sequence_to_sequence import PAD, START, SequenceToSequence
-from weft.text.batches import filled
-from weft.viewing.attention import Recorder
+from weft.viewing.attention_maps import Recorder
 
-ROUNDING = 1e-4  # of a log-probability: sums in another order
-MORE = 3  # places of padding
+ROUNDING = 1e-4  # of a log-probability
 
 
-def cached(subject: Subject) -> Finding:
-    """Step by step, with remembered keys and values = all at once, with nothing remembered."""
+def _of_writers(measure: Callable[[Writer], Finding]) -> Check:
+    """A check of models that write; others have nothing to compare."""
+
+    def check(subject: ModelUnderTest) -> Finding | str:
+        return measure(subject.writer) if subject.writer else "it writes nothing"
+
+    return check
+
+
+@_of_writers
+def cached(writer: Writer) -> Finding:
+    """Step by step with cached keys and values = all at once without a cache."""
     gaps = []
-    for source, one in zip(subject.sources, subject.alone):
-        clear = rated(subject.model, source, one.ids)  # (T, V)
-        taken = _taken(clear, one.ids)
+    for prompt, one in zip(writer.prompts, writer.alone):
+        clear = writer.rated(prompt, one.ids)  # (T, V)
+        taken = clear.gather(1, torch.tensor(one.ids, device=clear.device)[:, None])[:, 0]
         gaps.append(float((taken - torch.tensor(one.log_probs, device=clear.device)).abs().max()))
         gaps.append(float((clear.max(-1).values - taken).max()))  # the likeliest token was taken
     return _log_probability(gaps)
 
 
-def batched(subject: Subject) -> Finding:
-    """All sentences in one batch = each alone."""
-    together = Greedy()([subject.model], filled(subject.sources).to(subject.device))
-    return _compared(subject, subject.alone, [found[0] for found in together])
+@_of_writers
+def batched(writer: Writer) -> Finding:
+    """All prompts in one batch = each alone."""
+    return _compared(writer, writer.predictor.write_together(writer.prompts))
 
 
-@torch.inference_mode()
-def padded(subject: Subject) -> Finding:
-    """Sentences filled up with padding = as they are."""
-    gaps = []
-    room = (subject.model.limits[0] or 10**9) - max(map(len, subject.sources))
-    for source, one in zip(subject.sources, subject.alone):
-        more = [*source, *[PAD] * min(MORE, room)]
-        plain, filled_up = (_taken(rated(subject.model, row, one.ids), one.ids) for row in (source, more))
-        gaps.append(float((plain - filled_up).abs().max()))
-    return _log_probability(gaps)
+def padded(subject: ModelUnderTest) -> Finding:
+    """Rows that are padded to one length = each by itself."""
+    rows = [row for row in subject.rows if subject.batch([row]).count]
+    together = subject.batch(rows)
+    gaps = log_likelihoods([subject.model], together) - torch.cat(
+        [log_likelihoods([subject.model], subject.batch([row])) for row in rows]
+    )
+    return _log_probability(gaps.abs().tolist())
 
 
-def beam_of_one(subject: Subject) -> Finding:
+@_of_writers
+def beam_of_one(writer: Writer) -> Finding:
     """Beam search of width 1 = greedy search."""
-    beams = [Beam(1)([subject.model], filled([row]).to(subject.device))[0][0] for row in subject.sources]
-    return _compared(subject, subject.alone, beams)
+    return _compared(writer, [Beam(1)(writer.models, prompt)[0][0] for prompt in writer.prompts])
 
 
-def watched(subject: Subject) -> Finding:
-    """With someone who looks at the attention = with nobody."""
-    seen = [Greedy()([subject.model], filled([row]).to(subject.device), Recorder())[0][0] for row in subject.sources]
-    return _compared(subject, subject.alone, seen)
+@_of_writers
+def watched(writer: Writer) -> Finding:
+    """With a watcher of the attention = without one."""
+    return _compared(writer, [Greedy()(writer.models, prompt, Recorder())[0][0] for prompt in writer.prompts])
 
 
-@torch.inference_mode()
-def rated(model: SequenceToSequence, source: Sequence[int], ids: Sequence[int]) -> Tensor:
-    """Log-probabilities of every token at each place of a translation, all at once: (T, V)."""
-    device = next(model.parameters()).device
-    memory = model.encode(torch.tensor([source], device=device))
-    return model.head.log_probs(model.decode(torch.tensor([[START, *ids[:-1]]], device=device), memory))[0]
-
-
-def _taken(log_probs: Tensor, ids: Sequence[int]) -> Tensor:
-    """(T, V) → of the tokens of a translation (T)."""
-    return log_probs.gather(1, torch.tensor(ids, device=log_probs.device)[:, None])[:, 0]
-
-
-def _compared(subject: Subject, ours: Sequence[Hypothesis], theirs: Sequence[Hypothesis]) -> Finding:
+def _compared(writer: Writer, found: Sequence[Hypothesis]) -> Finding:
     gaps = []
-    for source, one, other in zip(subject.sources, ours, theirs, strict=True):
+    for prompt, one, other in zip(writer.prompts, writer.alone, found, strict=True):
         for at, (mine, its) in enumerate(zip(one.ids, other.ids)):
             if mine != its:
-                clear = rated(subject.model, source, one.ids)[at]  # (V)
+                clear = writer.rated(prompt, one.ids)[at]  # (V)
                 gaps.append(abs(float(clear[mine] - clear[its])))
                 break
             gaps.append(abs(one.log_probs[at] - other.log_probs[at]))

@@ -1,4 +1,4 @@
-"""What is stored comes back, and the fast kernel does what the formula says."""
+"""Checks that stored weights are restored exactly, and that the fast attention kernel follows the formula."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -6,23 +6,21 @@ from tempfile import TemporaryDirectory
 import torch
 from torch import Tensor, nn
 
-from weft.checking.subject import Finding, Subject
+from weft.checking.model_under_test import Finding, ModelUnderTest
 from weft.exports.agreement import worst
-from weft.folder import load_weights, parameters, save_weights
-from weft.models.sequence_to_sequence import START
-from weft.parts.attention import Attention, clear_attention
+from weft.parts.attention import Attention, reference_attention
 from weft.parts.call import Call
-from weft.text.batches import filled
+from weft.weights import load_weights, parameters, save_weights
 
-ROUNDING = 1e-4  # of the largest output of an attention
+ROUNDING = 1e-4  # relative to the largest output of an attention
 
 
-def stored(subject: Subject) -> Finding:
+def stored(subject: ModelUnderTest) -> Finding:
     """Saved and loaded = the original, bit for bit."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "model.safetensors")
         save_weights(dict(parameters(subject.model)), file)
-        again = subject.folder.plan().build(vocabulary=len(subject.tokeniser))
+        again = subject.folder.plan().build()
         load_weights(again, file)
     return other_bits(parameters(subject.model), parameters(again))
 
@@ -30,14 +28,14 @@ def stored(subject: Subject) -> Finding:
 def other_bits(
     ours: dict[str, Tensor] | dict[str, nn.Parameter], theirs: dict[str, Tensor] | dict[str, nn.Parameter]
 ) -> Finding:
-    """How many weights are not the same to the last bit."""
+    """Count the weights that differ in any bit."""
     missing = ours.keys() ^ theirs.keys()
     count = sum(_unequal(ours[name].detach().cpu(), theirs[name].detach().cpu()) for name in ours.keys() - missing)
     return Finding(count + len(missing), 0, "weights")
 
 
 def _unequal(one: Tensor, other: Tensor) -> int:
-    """Of values as they are stored: -0 is not 0, and what is no number is equal to itself."""
+    """Count unequal stored values, by their bits: -0 is not 0, and NaN is equal to itself."""
     if one.shape != other.shape or one.dtype != other.dtype:
         return max(one.numel(), 1)
     bits = [tensor.contiguous().flatten().view(torch.uint8).view(-1, tensor.element_size()) for tensor in (one, other)]
@@ -45,20 +43,19 @@ def _unequal(one: Tensor, other: Tensor) -> int:
 
 
 @torch.inference_mode()
-def fast_attention(subject: Subject) -> Finding | str:
+def fast_attention(subject: ModelUnderTest) -> Finding | str:
     """Every attention of the model = softmax(Q Kᵀ / √d_k) V, written out."""
     gaps: list[float] = []
 
     def compare(attention: Attention, given: tuple[Tensor, Call], output: Tensor) -> None:
-        clear = attention.out(clear_attention(*attention.looks(*given)).transpose(1, 2).flatten(2))  # (B, T, D)
+        heads = reference_attention(*attention.looks(*given).unshared())  # (B, H, T, K)
+        clear = attention.out(heads.transpose(1, 2).flatten(2))  # (B, T, D)
         gap = (output - clear).abs().max()
-        gaps.append(float(gap / clear.abs().max()) if gap else 0.0)  # zeros are equal too, and 0 / 0 is no number
+        gaps.append(float(gap / clear.abs().max()) if gap else 0.0)  # avoids 0 / 0
 
     hooks = [part.register_forward_hook(compare) for part in subject.model.modules() if isinstance(part, Attention)]
     try:
-        source = filled(subject.sources).to(subject.device)
-        target = filled([[START, *row[:-1]] for row in subject.sources]).to(subject.device)
-        subject.model.decode(target, subject.model.encode(source))
+        subject.model.hidden(subject.batch(subject.rows).inputs, Call())
     finally:
         for hook in hooks:
             hook.remove()

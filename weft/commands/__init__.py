@@ -1,8 +1,10 @@
-"""The `weft` command: one file a verb, and the one place where an error becomes a sentence and an exit code."""
+"""The `weft` command: one file per verb. Errors become messages and exit codes here."""
 
 import errno
 import functools
+import gc
 import io
+import keyword
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -13,10 +15,24 @@ import typer
 
 import weft
 
-# What the file system may say to a user, and the exit code: 2 for a mistake, 1 where the machine is at its end.
+# Errors of the file system that the user can solve, and the exit code: 2 for a mistake, 1 for a full disk.
 UNUSABLE = {errno.ENOSPC: 1, errno.EDQUOT: 1, errno.EROFS: 1, errno.EACCES: 2, errno.ENOENT: 2, errno.ENOTDIR: 2}
 UNUSABLE |= {errno.EISDIR: 2, errno.ENAMETOOLONG: 2}
-VERBS = ("demo", "train", "translate", "evaluate", "attend", "serve", "show", "export", "check", "cost", "doctor")
+VERBS = (
+    "demo",
+    "train",
+    "translate",
+    "generate",
+    "evaluate",
+    "attend",
+    "serve",
+    "show",
+    "import",
+    "export",
+    "check",
+    "cost",
+    "doctor",
+)
 
 app = typer.Typer(
     name="weft",
@@ -37,14 +53,14 @@ def _tell_version(wanted: bool) -> None:
 @app.callback()
 def _weft(
     version: Annotated[
-        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show it and exit.")
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     pass
 
 
 def _stoppable(verb: Callable[..., None]) -> Callable[..., None]:
-    """Ctrl-C is told before typer hears of it, which would end without a word."""
+    """Report Ctrl-C before typer catches it, which would exit without a message."""
 
     @functools.wraps(verb)
     def stoppable(*arguments: Any, **options: Any) -> None:
@@ -57,19 +73,21 @@ def _stoppable(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 for verb in VERBS:
-    app.command(verb)(_stoppable(getattr(import_module(f"weft.commands.{verb}"), verb)))
+    name = f"{verb}_" if keyword.iskeyword(verb) else verb  # `import` cannot be the name of a module
+    app.command(verb)(_stoppable(getattr(import_module(f"weft.commands.{name}"), name)))
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
     from weft.errors import WeftError
 
     _speak_utf8()
+    gc.set_threshold(10_000)  # torch makes many objects that stay: looking through them less often saves start-up time
     try:
         app(spread(sys.argv[1:] if arguments is None else arguments), prog_name="weft")
     except WeftError as error:
         fail(str(error), error.exit_code)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read us has gone: nothing to say
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader closed the pipe
         sys.exit(141)
     except OSError as error:
         if error.errno not in UNUSABLE:
@@ -78,7 +96,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
 
 
 def _speak_utf8() -> None:
-    """Whatever the machine speaks: what weft writes is UTF-8, as what it reads, and only a newline ends a line."""
+    """Write UTF-8 whatever the locale, and end lines with a newline only, as weft reads them."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")

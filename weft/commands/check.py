@@ -9,7 +9,7 @@ import typer
 from weft.commands.options import Device, Json
 
 if TYPE_CHECKING:
-    from weft.checking.subject import Finding
+    from weft.checking.model_under_test import Finding
 
 
 def check(
@@ -17,13 +17,14 @@ def check(
     as_json: Json = False,
     device: Device = "cpu",
 ) -> None:
-    """Check a model: cached decoding, batches, padding, beams, watching, storage, subwords, resuming, exports.
+    """Check that a model computes what it should.
 
-    Each check measures how far apart two ways are that should give the same; exit code 1 where one is too far.
+    Checked are cached decoding, batching, padding, beam search, capture, storage, the codec, resuming and exports: each
+    computes the same thing in two ways and compares the results. The exit code is 1 if one fails.
 
     weft check en-de
     """
-    from weft.checking.check import check as findings
+    from weft.checking.checks import check as findings
     from weft.folder import Folder
 
     rows, failed = [], 0
@@ -35,13 +36,13 @@ def check(
     if as_json:
         print(json.dumps({"passed": not failed, "checks": rows}))
     else:
-        print(f"{failed} of {len(rows)} failed" if failed else "all that was checked is as it should be")
+        print(f"{failed} of {len(rows)} checks failed" if failed else "all checks passed")
     raise typer.Exit(1 if failed else 0)
 
 
 def _line(name: str, found: "Finding | str") -> str:
     if isinstance(found, str):
-        return f"{name:34} not done  {found}"
+        return f"{name:34} skipped   {found}"
     verdict = "pass" if found.passed else "FAIL"
     return f"{name:34} {verdict:8}  {found.difference:7.2g}  allowed {found.tolerance:<7.2g} {found.of}"
 

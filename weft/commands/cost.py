@@ -10,15 +10,15 @@ from weft.commands.options import Json
 
 
 def cost(
-    plans: Annotated[list[str], typer.Argument(help="Plans or models, any number of them.")],
-    lengths: Annotated[str | None, typer.Option(help="Tokens of a sentence, such as 16,64,256.")] = None,
-    widths: Annotated[str | None, typer.Option(help="Widths of the model, such as 64,128.")] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="key=value, for all plans.")] = None,
-    png: Annotated[Path | None, typer.Option(help="The curves as a picture.")] = None,
-    html: Annotated[Path | None, typer.Option(help="The curves as one page that works from disk.")] = None,
+    plans: Annotated[list[str], typer.Argument(help="One or more plans or models.")],
+    lengths: Annotated[str | None, typer.Option(help="Lengths in tokens, such as 16,64,256.")] = None,
+    widths: Annotated[str | None, typer.Option(help="Model widths, such as 64,128.")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="key=value, applied to every plan.")] = None,
+    png: Annotated[Path | None, typer.Option(help="Write the curves as a picture.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write the curves as one self-contained page.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure what plans cost on this machine, against length and width, and what that grows with.
+    """Measure the time and memory of plans on this machine, and how both grow with length and width.
 
     weft cost transformer-tiny seq2seq-rnn-tiny convs2s-tiny --png cost.png --html cost.html
 
@@ -31,23 +31,27 @@ def cost(
     from weft.disk import check_writable
     from weft.errors import WeftError, install
     from weft.folder import find_plan
-    from weft.measuring.cost import LENGTHS, WIDTHS, Grid, machine
-    from weft.measuring.cost import cost as measure
-    from weft.measuring.report import lines, tables
+    from weft.machine import facts
 
+    if not find_spec("scipy"):
+        raise WeftError(f"weft cost needs scipy: {install('measure')}.")
     if png and not find_spec("matplotlib"):
         raise WeftError(f"pictures need matplotlib: {install('view')}.")
+    from weft.measuring.report import lines, tables
+    from weft.measuring.scaling import LENGTHS, WIDTHS, Grid
+    from weft.measuring.scaling import cost as measure
+
     if png and png == html:
-        raise WeftError(f"--png, --html: two files are wanted, not {png} twice.")
+        raise WeftError(f"--png and --html must be different files, got {png} for both.")
     for file in filter(None, (png, html)):
         check_writable(file)
     grid = Grid(_numbers("--lengths", lengths) or LENGTHS, _numbers("--widths", widths) or WIDTHS)
-    # Under the name that was typed: several models may have one plan.
+    # Under the name as typed: several models may share one plan.
     found = [replace(find_plan(name).with_settings(settings or []), name=name) for name in dict.fromkeys(plans)]
     for plan in found:
         grid.check(plan)
-    costs = [measure(plan, grid, _tell) for plan in found]
-    told = {"machine": machine(), "plans": [one.plain() for one in costs]}
+    costs = [measure(plan, grid, _report) for plan in found]
+    result = {"machine": facts(), "plans": [one.to_dict() for one in costs]}
     if png:
         from weft.measuring.picture import draw
 
@@ -55,21 +59,21 @@ def cost(
     if html:
         from weft.measuring.page import page
 
-        html.write_text(page(told, tables(costs)), encoding="utf-8")
-    print(json.dumps(told) if as_json else "\n".join(lines(tables(costs))))
+        html.write_text(page(result, tables(costs)), encoding="utf-8")
+    print(json.dumps(result) if as_json else "\n".join(lines(tables(costs))))
 
 
 def _numbers(option: str, given: str | None) -> tuple[int, ...] | None:
-    """16,64,256 → (16, 64, 256): in order, each once."""
+    """16,64,256 → (16, 64, 256), sorted and without duplicates."""
     from weft.errors import WeftError
 
     if given is None:
         return None
     words = [word.strip() for word in given.split(",")]
     if wrong := [word for word in words if not word.isdecimal() or int(word) < 2]:
-        raise WeftError(f"{option}: numbers from 2 on are wanted, such as 16,64,256, not {wrong[0]!r}.")
+        raise WeftError(f"{option}: expected integers of at least 2, such as 16,64,256, got {wrong[0]!r}.")
     return tuple(sorted({int(word) for word in words}))
 
 
-def _tell(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)
+def _report(stage: str) -> None:
+    print(stage, file=sys.stderr, flush=True)

@@ -1,58 +1,72 @@
-"""weft evaluate MODEL --source FILE --reference FILE"""
+"""weft evaluate MODEL --source FILE --reference FILE; weft evaluate MODEL --text FILE"""
 
 import json
-import sys
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from weft.commands.options import BeamWidth, Device, Json, LengthPenalty, Model, one_line
+from weft.commands.options import BeamWidth, Device, Json, LengthPenalty, Model, given, one_line
+from weft.defaults import BEAM_WIDTH, LENGTH_PENALTY
+
+GENERAL = ("model", "output", "as_json", "device")  # options for every model
 
 
 def evaluate(
+    context: typer.Context,
     model: Model,
-    source: Annotated[Path, typer.Option(help="What to translate, a sentence a line; or a file of pairs (.tsv …).")],
-    reference: Annotated[Path | None, typer.Option(help="What it should become; not with a file of pairs.")] = None,
-    lowercase: Annotated[bool, typer.Option("--lowercase", help="Compare without case.")] = False,
-    tokenize: Annotated[str, typer.Option(help="sacreBLEU's tokeniser; none: the text is tokenised already.")] = "13a",
-    beam: BeamWidth = 5,
-    length_penalty: LengthPenalty = 1.0,
+    source: Annotated[
+        Path | None, typer.Option(help="Source sentences, one per line; or a file of pairs (.tsv …).")
+    ] = None,
+    reference: Annotated[
+        Path | None, typer.Option(help="Reference translations, unless --source is a file of pairs.")
+    ] = None,
+    text: Annotated[
+        list[Path] | None, typer.Option(help="Of a language model: files or folders of text (repeatable).")
+    ] = None,
+    documents: Annotated[str, typer.Option(help="What is a document in --text: file, blank-line or line.")] = "file",
+    stride: Annotated[
+        int | None, typer.Option(help="With --text: tokens by which the window moves; by default all of it.")
+    ] = None,
+    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case.")] = False,
+    tokenize: Annotated[
+        str, typer.Option(help="Tokeniser of the metric (13a, intl, zh …); none for text that is already tokenised.")
+    ] = "13a",
+    beam: BeamWidth = BEAM_WIDTH,
+    length_penalty: LengthPenalty = LENGTH_PENALTY,
     columns: Annotated[str | None, typer.Option(help="Columns of TSV files, such as 1,2.")] = None,
-    languages: Annotated[str | None, typer.Option(help="Direction, such as en-de; the model's own by default.")] = None,
-    output: Annotated[Path | None, typer.Option(help="Write the translations here.")] = None,
+    languages: Annotated[str | None, typer.Option(help="Direction, such as en-de; by default the model's.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Write the translations to this file.")] = None,
     as_json: Json = False,
     device: Device = "cpu",
 ) -> None:
-    """Translate a test set and score it: BLEU and chrF by sacreBLEU with their signatures, and perplexity.
+    """Score a model on a test set with the metrics of its task, each with its signature.
 
     weft evaluate run --source test.en --reference test.de
 
-    weft evaluate run --source test.en --reference test.de --lowercase --tokenize none
+    weft evaluate shakespeare --text held-out.txt --stride 64
     """
-    from weft.decoding import best_first
-    from weft.evaluation.report import report
-    from weft.text.reading import read_pairs
-    from weft.translator import load
+    from weft.errors import WeftError
+    from weft.tasks import load
 
     if output is not None:
-        output.open("a").close()  # where nothing can be written is said before anything is translated
-    files = [source] if reference in (None, source) else [source, reference]
-    translator = load(model, device)
-    reading = read_pairs(files, columns=columns, languages=languages or translator.languages)
-    if reading.languages and reading.sources[0].languages == reading.languages[::-1] and reference:
-        print(f"read as {' → '.join(reading.languages)}: {source} has the references", file=sys.stderr)
-    pairs = list(reading)
-    found = report(translator, pairs, best_first(beam, length_penalty), lowercase=lowercase, tokenize=tokenize)
+        output.open("a").close()  # an error comes before anything is computed
+    predictor = load(model, device)
+    own = signature(predictor.score_files).parameters
+    options = {name: context.params[name] for name in given(context, [*context.params]) if name not in GENERAL}
+    if foreign := [f"--{name.replace('_', '-')}" for name in options if name not in own]:
+        raise WeftError(f"{', '.join(foreign)} cannot be used with {model}, which is a model to {predictor.verb}.")
+    if missing := [name for name, each in own.items() if each.default is Parameter.empty and name not in options]:
+        raise WeftError(f"{model} is a model to {predictor.verb}: give it --{missing[0]} FILE.")
+    found = predictor.score_files(**options)
     if output is not None:
-        output.write_text("".join(f"{one_line(line)}\n" for line in found.translations), encoding="utf-8", newline="\n")
+        output.write_text("".join(f"{one_line(line)}\n" for line in found.predictions), encoding="utf-8", newline="\n")
     if as_json:
-        print(json.dumps(found.plain()))
+        print(json.dumps(found.to_dict()))
         return
-    print(f"BLEU        {found.bleu.score:6.2f}   {found.bleu.signature}")
-    print(f"chrF        {found.chrf.score:6.2f}   {found.chrf.signature}")
-    if found.perplexity is not None:
-        print(f"perplexity  {found.perplexity:6.2f}   per subword token, END counted, no smoothing")
-    if found.left_out:
-        print(f"perplexity leaves out {found.left_out} of {found.sentences} pairs: longer than the model's positions")
-    print(f"{found.sentences} sentences in {found.seconds:.1f} s")
+    for score in found.scores:
+        print(f"{score.metric.label:10}  {score.metric.show(score.value):>6}   {score.signature}".rstrip())
+    for note in found.notes:
+        print(note)
+    print(f"{found.examples} {found.unit} in {found.seconds:.1f} s")

@@ -4,38 +4,45 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.commands.options import BeamWidth, Device, LengthPenalty, Model
+from weft.commands.options import Device, Model
+from weft.serving.settings import Settings
 
 if TYPE_CHECKING:
     import socket
 
-NEEDED = ("fastapi", "uvicorn", "multipart")
+NEEDED = ("fastapi", "uvicorn", "multipart", "prometheus_client", "jinja2")
 
 
 def serve(
     model: Model,
-    host: Annotated[str, typer.Option(help="127.0.0.1: for this machine only; 0.0.0.0: for others too.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8080,
+    host: Annotated[str, typer.Option(help="127.0.0.1: this machine only; 0.0.0.0: all interfaces.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8080,
     api_key: Annotated[
-        str | None, typer.Option(envvar="WEFT_API_KEY", help="What whoever asks must know.", show_default=False)
-    ] = None,
+        str | None, typer.Option(envvar="WEFT_API_KEY", help="API key that clients must send.", show_default=False)
+    ] = Settings.api_key,
     cors: Annotated[
-        list[str] | None, typer.Option(help="An origin whose pages may ask from a browser, several times; * is all.")
+        list[str] | None, typer.Option(help="Allow cross-origin requests from this origin (repeatable; * for any).")
     ] = None,
-    languages: Annotated[str | None, typer.Option(help="en-de, where the model does not know its languages.")] = None,
-    beam: BeamWidth = 5,
-    length_penalty: LengthPenalty = 1.0,
-    characters: Annotated[int, typer.Option(min=1, help="Of all texts of a request.")] = 20_000,
-    texts: Annotated[int, typer.Option(min=1, help="Of a request.")] = 200,
-    waiting: Annotated[int, typer.Option(min=1, help="Requests that may wait; others are told to come again.")] = 500,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds until a request is given up.")] = 60.0,
+    languages: Annotated[str | None, typer.Option(help="en-de, if the model does not record its languages.")] = None,
+    beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = Settings.beam,
+    length_penalty: Annotated[
+        float | None, typer.Option(help="α in log P / |Y|^α: larger prefers longer translations.")
+    ] = Settings.length_penalty,
+    characters: Annotated[int, typer.Option(min=1, help="Maximum characters per request.")] = Settings.characters,
+    texts: Annotated[int, typer.Option(min=1, help="Maximum texts per request.")] = Settings.texts,
+    tokens: Annotated[int, typer.Option(min=1, help="Maximum tokens that a language model writes.")] = Settings.tokens,
+    together: Annotated[
+        int, typer.Option(min=1, help="Texts that a language model writes at the same time.")
+    ] = Settings.together,
+    waiting: Annotated[int, typer.Option(min=1, help="Queue length; beyond it clients get 503.")] = Settings.waiting,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds until a request times out.")] = Settings.timeout,
     device: Device = "cpu",
 ) -> None:
-    """Serve a model: translations for other programs, and a page that shows what it looks at.
+    """Serve a model over HTTP: an API for other programs, and a page that shows the model at work.
 
     weft serve en-de
 
-    It speaks LibreTranslate's API, so that its clients work unchanged; /openapi.json describes all there is.
+    Clients of LibreTranslate work unchanged, those of OpenAI with a language model; /openapi.json describes the API.
     """
     from importlib.util import find_spec
 
@@ -46,11 +53,10 @@ def serve(
 
     import uvicorn
 
+    from weft.data.reading import named_languages
     from weft.serving.app import create_app
     from weft.serving.connection import patient
-    from weft.serving.service import Settings
-    from weft.text.reading import named_languages
-    from weft.translator import load
+    from weft.tasks import load
 
     settings = Settings(
         api_key=api_key or None,
@@ -59,17 +65,19 @@ def serve(
         length_penalty=length_penalty,
         characters=characters,
         texts=texts,
+        tokens=tokens,
+        together=together,
         waiting=waiting,
         timeout=timeout,
     )
     app = create_app(load(model, device), settings, named_languages(languages))
     socket = _listening(host, port)
     shown = f"[{host}]" if ":" in host else host
-    print(f"{model} is served at http://{shown}:{socket.getsockname()[1]} (Ctrl-C ends it)", flush=True)
-    # No log of requests: texts in a query would stand in it.
+    print(f"Serving {model} at http://{shown}:{socket.getsockname()[1]} (press Ctrl-C to stop)", flush=True)
+    # No request log: it would contain the texts of queries.
     config = uvicorn.Config(
         app,
-        http=patient(2 * timeout),  # one for the head of a request, one until it is answered
+        http=patient(2 * timeout),  # one for the head of a request, one for its answer
         ws="none",
         log_level="warning",
         access_log=False,
@@ -79,14 +87,12 @@ def serve(
 
 
 def _listening(host: str, port: int) -> "socket.socket":
-    """A socket of our own, so that a port that is taken is told in a sentence."""
+    """Open the socket here, so that a port in use is reported as a sentence."""
     import socket
 
     from weft.errors import WeftError
 
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    except OSError as error:  # taken, not ours, or no such host
-        raise WeftError(
-            f"{host} port {port} cannot be listened on: {error.strerror}. --port 0 takes a free one."
-        ) from None
+    except OSError as error:  # in use, not permitted, or no such host
+        raise WeftError(f"cannot listen on {host} port {port}: {error.strerror}. --port 0 takes a free one.") from None

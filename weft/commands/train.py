@@ -1,17 +1,9 @@
 """weft train PLAN --train FILE... --valid FILE... --out RUN"""
 
-from collections import deque
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    from weft.errors import WeftError
-    from weft.text.corpus import Corpus
-    from weft.text.languages import Languages
-    from weft.text.reading import Pairs
 
 
 def train(
@@ -19,27 +11,35 @@ def train(
         list[str] | None,
         typer.Argument(metavar="PLAN", help="A preset (see `weft show plans`), a .yaml file, or a model."),
     ] = None,
-    train: Annotated[list[Path] | None, typer.Option(help="Pairs to learn from: one file or several.")] = None,
-    valid: Annotated[list[Path] | None, typer.Option(help="Pairs to validate on.")] = None,
+    train: Annotated[list[Path] | None, typer.Option(help="Files to train on.")] = None,
+    valid: Annotated[
+        list[Path] | None, typer.Option(help="Files to validate on; without them, a language model holds out a tenth.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="The run folder.")] = Path("run"),
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="key=value: any slot or training option of the plan.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False,
     start_from: Annotated[
-        str | None, typer.Option("--from", help="Start from this model's subwords and weights (fine-tuning).")
+        str | None, typer.Option("--from", help="Start from this model's vocabulary and weights (fine-tuning).")
     ] = None,
-    languages: Annotated[str | None, typer.Option(help="Direction, such as en-de, where files do not name it.")] = None,
+    languages: Annotated[str | None, typer.Option(help="Direction, such as en-de, if file names do not tell.")] = None,
     columns: Annotated[str | None, typer.Option(help="Columns of TSV files, such as 1,2.")] = None,
+    documents: Annotated[
+        str | None, typer.Option(help="What is a document in plain text: file (default), blank-line or line.")
+    ] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda or mps.")] = "cpu",
-    workers: Annotated[int, typer.Option(min=1, help="Processes on this machine that train together.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Number of processes on this machine.")] = 1,
     shard: Annotated[
-        bool, typer.Option("--shard", help="Workers share out the model too: for one too large for each of them.")
+        bool,
+        typer.Option("--shard", help="Shard the model over the workers (FSDP), if it is too large for one."),
     ] = False,
 ) -> None:
-    """Train a model on pairs of sentences.
+    """Train a model on your own data.
 
     weft train transformer-tiny --train train.en train.de --valid val.en val.de --out run
+
+    weft train gpt-tiny --train text.txt --out run
 
     weft train transformer-small --train pairs.tsv --valid dev.tsv --languages en-de --out run --set steps=5000
 
@@ -48,65 +48,44 @@ def train(
     from rich.console import Console
 
     from weft.errors import WeftError
-    from weft.folder import Folder, find_plan, usable_device
-    from weft.text.corpus import Corpus
+    from weft.plans.plan import Plan
+    from weft.tasks import Task
     from weft.training.loop import Observer
-    from weft.training.observers import Bar, Explosions, readable
-    from weft.training.run import begin, check_beginning, resumed, trainer
-    from weft.training.united import Replicated, Sharded
-    from weft.training.workers import hire, join
-    from weft.translator import note_aligner
+    from weft.training.observers import Bar, GradientSpikes
+    from weft.training.parallel import ReplicatedModel, ShardedModel
+    from weft.training.run import train as run_training
+    from weft.training.workers import init_workers, spawn_workers
 
-    if resume and start_from:
-        raise WeftError("--from begins a run with a model's weights, and --resume goes on with a run: choose one.")
-    usable_device(device)  # before hours of reading
     words, given = plan or [], [*(train or []), *(valid or [])]
-    chosen = find_plan(_only(words, given)).with_settings(settings or []) if words or not resume else None
-    with hire(workers), join(device, Sharded if shard else Replicated) as team:
+    name = _only(words, given) if words or not resume else None
+    with spawn_workers(workers), init_workers(device, ShardedModel if shard else ReplicatedModel) as team:
         if shard and team.size == 1:
-            raise WeftError("--shard shares a model out among workers: it needs --workers 2 or more, or torchrun.")
+            raise WeftError("--shard needs several workers: add --workers 2 or more, or use torchrun.")
         console = Console(stderr=True, highlight=False, soft_wrap=True, quiet=not team.is_first)
-        if resume and team.is_first:
-            if not out.exists():
-                raise WeftError(
-                    f"there is no run folder {out} to go on with. --out names the one that a training began."
-                )
-            resumed(Folder.find(out), chosen.name if chosen else None, settings or [])
-            if given or languages or columns:
-                console.print("--resume goes on with the pairs that the run began with: no file is read again")
-        elif team.is_first and chosen:
-            if not train or not valid:
-                raise WeftError("training needs --train FILE... and --valid FILE...")
-            check_beginning(chosen, out)
-            base = Folder.find(start_from) if start_from else None
-            own = base.languages() if base else None
-            pairs, held_out = _read(train, valid, languages or own, columns)
-            if pairs.languages is None:
-                console.print(
-                    "these files do not name their languages, and the model will not know them: --languages en-de"
-                )
-            console.print("reading, learning subwords …")
-            begin(chosen, pairs, held_out, out, pairs.languages, base)
-            for purpose, name, files in (("learn from", "train", pairs), ("validate on", "valid", held_out)):
-                console.print(_told(Corpus(out / "tokens" / name), purpose, files.passed_over))
-        team.wait()
-        folder = Folder.find(out)
-        steps = folder.plan().training.steps
-        listeners: list[Observer] = [Bar(steps, console), Explosions(console.print)] if team.is_first else []
-        job = trainer(folder, listeners, device, team)
-        if resume:
-            for sentence in job.resume():
-                console.print(sentence)
-            console.print(f"going on from step {job.progress.step}")
-        scores = job.train()
-        if team.is_first:
-            note_aligner(folder)
-        for sentence in job.remarks:
-            console.print(sentence)
-        console.print(
-            f"{out}/model.safetensors: validation loss {scores['loss']:.3f}, "
-            f"perplexity {readable(scores['perplexity'])}, BLEU {scores['bleu']:.1f} (greedy)"
+
+        def observers(task: "Task[Any]", plan: "Plan") -> "list[Observer]":
+            return [Bar(plan.training.steps, task.metrics, console), GradientSpikes(console.print)]
+
+        ended = run_training(
+            name,
+            train,
+            valid,
+            out,
+            settings=settings or [],
+            resume=resume,
+            start_from=start_from,
+            device=device,
+            workers=team,
+            observers=observers,
+            tell=console.print,
+            languages=languages,
+            columns=columns,
+            documents=documents,
         )
+        for sentence in ended.remarks:
+            console.print(sentence)
+        shown = ", ".join(f"{metric.label} {metric.show(ended.scores[metric.name])}" for metric in ended.metrics)
+        console.print(f"{out}/model.safetensors: validation {shown}")
 
 
 def _only(words: list[str], files: list[Path]) -> str:
@@ -116,59 +95,10 @@ def _only(words: list[str], files: list[Path]) -> str:
 
     if len(words) > 1:
         raise WeftError(
-            f"one plan is wanted, not {' and '.join(map(repr, words))}: files go after --train and --valid, "
+            f"expected one plan, got {' and '.join(map(repr, words))}: files go after --train and --valid, "
             "settings as key=value after --set."
         )
     if not words:
         swallowed = next((str(file) for file in files if str(file) in names()), "PLAN")
         raise WeftError(f"the plan goes first: weft train {swallowed} --train FILE... (`weft show plans` lists them)")
     return words[0]
-
-
-def _read(
-    train: list[Path], valid: list[Path], languages: "str | Languages | None", columns: str | None
-) -> "tuple[Pairs, Pairs]":
-    """The pairs to learn from, and those to validate on, which are few and so are read through at once.
-
-    Where something is wrong with the one, the other is looked at too: what is wrong is told in one report.
-    """
-    from weft.errors import WeftError
-    from weft.text.reading import has_tables, read_pairs
-
-    def read(files: list[Path], languages: "str | Languages | None") -> "Pairs":
-        has_no_columns = has_tables([*train, *valid]) and not has_tables(files)  # but the others have
-        return read_pairs(files, languages=languages, columns=None if has_no_columns else columns)
-
-    try:
-        pairs = read(train, languages)
-    except WeftError as error:
-        raise _also(error, lambda: read(valid, languages)) from None
-    held_out = read(valid, pairs.languages)
-    try:
-        deque(held_out, maxlen=0)
-    except WeftError as error:
-        raise _also(error, lambda: deque(pairs, maxlen=0)) from None
-    return pairs, held_out
-
-
-def _also(error: "WeftError", look: Callable[[], object]) -> "WeftError":
-    """The error, with what a further look finds; a line that both have is said once."""
-    from weft.errors import WeftError
-
-    try:
-        look()
-    except WeftError as other:
-        return WeftError("\n".join(dict.fromkeys(f"{error}\n{other}".split("\n"))))
-    return error
-
-
-def _told(corpus: "Corpus", purpose: str, passed_over: dict[str, dict[str, int]]) -> str:
-    """How many pairs there are, and what became of the rest: nothing is left out in silence."""
-    lines = [f"{len(corpus):,} pairs to {purpose}"]
-    lines += [f"  passed over in {file}: {_counted(entries)}" for file, entries in passed_over.items()]
-    lines += [f"  pairs left out: {_counted(corpus.left_out)}"] if corpus.left_out else []
-    return "\n".join(lines)
-
-
-def _counted(reasons: dict[str, int]) -> str:
-    return ", ".join(f"{count:,} {why}" for why, count in reasons.items())

@@ -1,5 +1,4 @@
-"""From a source to its target, one token after the other. One greedy search, one beam search and one sampler serve
-every model that has `encode`, `decode` and a head."""
+"""Decoding: greedy search, beam search and sampling, for every generative model."""
 
 from weft.decoding.beam import Beam
 from weft.decoding.constrained import Constrained, Phrase
@@ -10,7 +9,7 @@ from weft.decoding.sample import Sample
 
 
 def best_first(width: int, length_penalty: float) -> Search:
-    """Beam search of this width, which is greedy search where it is 1."""
+    """Beam search of this width; greedy search if it is 1."""
     return Greedy(length_penalty) if width == 1 else Beam(width, length_penalty)
 
 

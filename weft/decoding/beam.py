@@ -1,31 +1,31 @@
-"""Beam search: the k likeliest beginnings are kept at each step.
+"""Beam search keeps the k likeliest hypotheses at each step.
 
-Hypotheses are ranked by log P(Y) / |Y|^α. A sentence is done when k of its hypotheses have ended among the k best
-candidates of their step, or at the limit on its length. Only back-pointers are kept on the way, and followed in the
-end.
+Hypotheses are ranked by log P(Y) / |Y|^α. A sentence is finished when k of its hypotheses have ended among the k best
+candidates of their step, or at its length limit. Only back-pointers are stored, and followed at the end.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
-from torch import Tensor
 
-from weft.decoding.hypothesis import Hypothesis, check_length_penalty, length_limits, length_penalised
+from weft.decoding.hypothesis import Found, Hypothesis, check_length_penalty, length_penalised
+from weft.decoding.prompt import Prompt
 from weft.decoding.run import DecoderRun
+from weft.defaults import BEAM_WIDTH, LENGTH_PENALTY
 from weft.errors import WeftError
-from weft.models.sequence_to_sequence import END, START, SequenceToSequence
+from weft.models.base import Generative
 from weft.parts.call import Watch
 
 
 @dataclass(frozen=True)
 class Beam:
-    width: int = 5
-    length_penalty: float = 1.0
+    width: int = BEAM_WIDTH
+    length_penalty: float = LENGTH_PENALTY
 
     def __post_init__(self) -> None:
         if self.width < 1:
-            raise WeftError(f"a beam is at least 1 wide, not {self.width}.")
+            raise WeftError(f"beam width must be at least 1, got {self.width}.")
         check_length_penalty(self.length_penalty)
 
     @property
@@ -33,35 +33,33 @@ class Beam:
         return self.width
 
     @torch.inference_mode()
-    def __call__(
-        self, models: Sequence[SequenceToSequence], source: Tensor, watch: Watch | None = None
-    ) -> list[list[Hypothesis]]:
-        if source.size(0) == 0:
+    def __call__(self, models: Sequence[Generative], prompt: Prompt, watch: Watch | None = None) -> Found:
+        if not len(prompt):
             return []
-        k, device = self.width, source.device
+        k, end, device = self.width, prompt.end, prompt.prefix.device
         if k >= (words := models[0].head.vocabulary):
-            raise WeftError(f"a beam is narrower than the vocabulary, which has {words} subwords; {k} is too wide.")
-        limits = length_limits(models, source)
-        run = DecoderRun(models, source, watch)
-        trail = _Trail(self.length_penalty)
+            raise WeftError(f"beam width {k} must be smaller than the vocabulary ({words}).")
+        limits = prompt.limits
+        run = DecoderRun(models, prompt, watch)
+        trail = _Trail(self.length_penalty, end)
         found: list[list[Hypothesis]] = [[] for _ in limits]
-        active = list(range(len(limits)))  # the sentences still going
-        beams = 1  # rows a sentence; k after the first step
-        tokens = torch.full((len(active),), START, device=device)
+        active = list(range(len(limits)))  # the unfinished sequences
+        beams = 1  # rows for each sequence; k after the first step
+        tokens = prompt.prefix
         totals = torch.zeros(len(active), 1, device=device)  # log P so far: (sentences, beams)
 
         while active:
-            log_probs, ids = run.best(tokens, k + 1)  # (R, k + 1): one may be END, and k others are enough
+            log_probs, ids = run.best(tokens, k + 1)  # (R, k + 1): one of them may be END
             scores = (totals.view(-1, 1) + log_probs).view(len(active), -1)  # (sentences, beams · (k + 1))
             top = scores.topk(min(2 * k, scores.size(1)), 1)
             row = top.indices // (k + 1) + torch.arange(len(active), device=device)[:, None] * beams
             token = ids.view(len(active), -1).gather(1, top.indices)  # (sentences, 2 k)
             step_log_prob = log_probs.view(len(active), -1).gather(1, top.indices)
 
-            ended, possible = token == END, top.values != -torch.inf
+            ended, possible = token == end, top.values != -torch.inf
             for s, c in (ended & possible)[:, :k].nonzero().tolist():
-                found[active[s]].append(trail.follow(int(row[s, c]), END, float(step_log_prob[s, c])))
-            # The first k candidates that go on, in the order of their scores.
+                found[active[s]].append(trail.follow(int(row[s, c]), end, float(step_log_prob[s, c])))
+            # The k best candidates that continue, in the order of their scores.
             rank = torch.arange(top.indices.size(1), device=device) + ended * (2 * k)
             going = rank.topk(k, 1, largest=False).indices
             if watch is not None:
@@ -69,7 +67,7 @@ class Beam:
                 for name, value in seen.items():
                     watch.see("search", name, value)  # (sentences, 2 k candidates, best first); going: (sentences, k)
 
-            length = run.step
+            length = run.steps
             live = [s for s, sentence in enumerate(active) if len(found[sentence]) < k and length < limits[sentence]]
             for s, sentence in enumerate(active):
                 if length == limits[sentence] and len(found[sentence]) < k:
@@ -79,9 +77,9 @@ class Beam:
 
             staying = torch.tensor(live, device=device, dtype=torch.long)
             row, token, step_log_prob = (x.gather(1, going)[staying].flatten() for x in (row, token, step_log_prob))
-            trail.add(row.tolist(), token.tolist(), step_log_prob.tolist())
+            trail.steps.append((row.tolist(), token.tolist(), step_log_prob.tolist()))
             totals = top.values.gather(1, going)[staying]
-            tokens, beams = token, k
+            tokens, beams = token[:, None], k
             if len(live) < len(active):
                 run.retain(staying)
                 active = [active[s] for s in live]
@@ -94,22 +92,18 @@ class _Trail:
     """Back-pointers: at each step, the row that each row came from, its token and its log-probability."""
 
     length_penalty: float
-    parents: list[list[int]] = field(default_factory=list)
-    tokens: list[list[int]] = field(default_factory=list)
-    log_probs: list[list[float]] = field(default_factory=list)
-
-    def add(self, parents: list[int], tokens: list[int], log_probs: list[float]) -> None:
-        self.parents.append(parents)
-        self.tokens.append(tokens)
-        self.log_probs.append(log_probs)
+    end: int
+    steps: list[tuple[list[int], list[int], list[float]]] = field(default_factory=list)
 
     def follow(self, row: int, token: int, log_prob: float) -> Hypothesis:
-        """The hypothesis that ends in this token, which was read off this row of the newest step."""
+        """The hypothesis that ends in this token, predicted from this row of the last step."""
         ids, log_probs, rows = [token], [log_prob], [row]
-        for step in reversed(range(len(self.tokens))):
-            ids.append(self.tokens[step][row])
-            log_probs.append(self.log_probs[step][row])
-            row = self.parents[step][row]
+        for parents, tokens, step_log_probs in reversed(self.steps):
+            ids.append(tokens[row])
+            log_probs.append(step_log_probs[row])
+            row = parents[row]
             rows.append(row)
         score = length_penalised(sum(log_probs), len(ids), self.length_penalty)
-        return Hypothesis(tuple(reversed(ids)), tuple(reversed(log_probs)), score, tuple(reversed(rows)))
+        return Hypothesis(
+            tuple(reversed(ids)), tuple(reversed(log_probs)), score, tuple(reversed(rows)), ids[0] == self.end
+        )

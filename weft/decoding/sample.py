@@ -1,7 +1,6 @@
-"""Sampling: each token drawn from the model's own distribution, sharpened or cut.
+"""Sampling: each token is drawn from the model's distribution, sharpened or truncated.
 
-What is drawn for a sentence hangs on the seed, the sentence and the number of the draw, and on nothing else: not on
-the sentences beside it, nor on where it stands among them.
+A sample depends on the seed, the prompt and the number of the draw only, not on the other prompts of the batch.
 """
 
 import math
@@ -13,31 +12,34 @@ import torch
 from torch import Tensor
 
 from weft.decoding.greedy import follow
-from weft.decoding.hypothesis import Hypothesis, check_length_penalty, length_limits
+from weft.decoding.hypothesis import Found, check_length_penalty
+from weft.decoding.prompt import Prompt
 from weft.decoding.run import DecoderRun
+from weft.decoding.sampling import Sampling, drawn
+from weft.defaults import LENGTH_PENALTY
 from weft.errors import WeftError
-from weft.models.sequence_to_sequence import PAD, SequenceToSequence
+from weft.models.base import Generative
 from weft.parts.call import Watch
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Draw from p^(1/temperature), among the `top_k` likeliest, among the fewest that hold `top_p` of the probability
-    (nucleus sampling, arXiv:1904.09751). A top_k of 0 and a top_p of 1 are all of them."""
+    """Sample from p^(1/temperature), among the `top_k` likeliest tokens, and the likeliest with a total probability of
+    `top_p` (nucleus sampling, arXiv:1904.09751). A top_k of 0 and a top_p of 1 keep all."""
 
     temperature: float = 1.0
     top_k: int = 0
     top_p: float = 1.0
     draws: int = 1
     seed: int = 1
-    length_penalty: float = 1.0
+    length_penalty: float = LENGTH_PENALTY
 
     def __post_init__(self) -> None:
         fits = 0 < self.temperature < math.inf and self.top_k >= 0 and 0 <= self.top_p <= 1
         if not fits or self.draws < 1 or self.seed < 0:
             raise WeftError(
-                "sampling wants a finite temperature > 0, top_k ≥ 0, 0 ≤ top_p ≤ 1, draws ≥ 1 and seed ≥ 0, "
-                f"not {self}."
+                "sampling needs a finite temperature > 0, top_k ≥ 0, 0 ≤ top_p ≤ 1, draws ≥ 1 and seed ≥ 0, "
+                f"got {self}."
             )
         check_length_penalty(self.length_penalty)
 
@@ -46,41 +48,22 @@ class Sample:
         return self.draws
 
     @torch.inference_mode()
-    def __call__(
-        self, models: Sequence[SequenceToSequence], source: Tensor, watch: Watch | None = None
-    ) -> list[list[Hypothesis]]:
-        limits = length_limits(models, source)
+    def __call__(self, models: Sequence[Generative], prompt: Prompt, watch: Watch | None = None) -> Found:
         chances = [
-            np.random.default_rng((self.seed, draw, *ids[ids != PAD].tolist())).random(limit)  # one for each token
-            for ids, limit in zip(source, limits)
+            np.random.default_rng((self.seed, draw, *prompt.key(i))).random(limit)  # one for each token
+            for i, limit in enumerate(prompt.limits)
             for draw in range(self.draws)
         ]
 
-        def draw(run: DecoderRun, tokens: Tensor, sentences: list[int]) -> tuple[Tensor, Tensor]:
-            step, log_probs = run.step, run.log_probs(tokens)
-            chance = torch.tensor([chances[sentence][step] for sentence in sentences], dtype=torch.float64)
-            chosen = _drawn(self.shaped(log_probs).cpu().double(), chance).to(tokens.device)
+        def draw(run: DecoderRun, tokens: Tensor, sequences: list[int]) -> tuple[Tensor, Tensor]:
+            step, log_probs = run.steps, run.log_probs(tokens)
+            chance = torch.tensor([chances[i][step] for i in sequences], dtype=torch.float64)
+            chosen = drawn(self.shaped(log_probs).cpu().double(), chance).to(tokens.device)
             return chosen, log_probs.gather(1, chosen[:, None])[:, 0]
 
-        rows = source.repeat_interleave(self.draws, 0)  # each draw is a sentence of its own
-        found = follow(models, rows, draw, self.length_penalty, watch)
+        found = follow(models, prompt.repeat(self.draws), draw, self.length_penalty, watch)
         return [sorted(found[i : i + self.draws], key=lambda one: -one.score) for i in range(0, len(found), self.draws)]
 
     def shaped(self, log_probs: Tensor) -> Tensor:
-        """What to draw from: (R, V) → (R, V), not normalised."""
-        if self.top_k:
-            kth = log_probs.topk(min(self.top_k, log_probs.size(-1)), -1).values[:, -1:]
-            log_probs = log_probs.masked_fill(log_probs < kth, -torch.inf)
-        probs = (log_probs / self.temperature).softmax(-1)
-        if self.top_p < 1.0:
-            ordered, order = probs.sort(-1, descending=True)
-            before = ordered.cumsum(-1) - ordered  # the probability of everything likelier
-            before[:, 0] = -1.0  # the likeliest always stays
-            probs = probs.scatter(1, order, ordered.masked_fill(before >= self.top_p, 0.0))
-        return probs
-
-
-def _drawn(weights: Tensor, chance: Tensor) -> Tensor:
-    """Weights (R, V) and chances (R) in 0 ≤ c < 1 → ids (R): where a part c of all weight lies before."""
-    up_to = weights.cumsum(-1)
-    return torch.searchsorted(up_to, chance[:, None] * up_to[:, -1:], right=True)[:, 0]
+        """The weights to draw with: (R, V) → (R, V), not normalised."""
+        return Sampling(self.temperature, self.top_k, self.top_p).shaped(log_probs)

@@ -1,1 +1,1 @@
-"""How good translations are: BLEU, chrF, perplexity."""
+"""Evaluation: BLEU, chrF, perplexity."""

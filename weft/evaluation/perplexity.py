@@ -1,51 +1,43 @@
-"""Perplexity: e to the mean negative log-likelihood of a target token, the END counted, without label smoothing."""
+"""Perplexity: e to the mean negative log-likelihood of a target, without label smoothing."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from weft.models.sequence_to_sequence import Batch, SequenceToSequence
-from weft.text.batches import Pair, collate, compose
+from weft.decoding.run import mean_log_probs
+from weft.models.base import IGNORED, Batch, Model
 
-CELLS = 8192  # places in a batch, padding included
-ROWS = 256  # tokens whose whole distributions are in memory at a time
+ROWS = 256  # targets whose distributions are in memory at a time
 
 
 @torch.inference_mode()
-def token_loss(models: Sequence[SequenceToSequence], pairs: Sequence[Pair]) -> float:
-    """Mean negative log-likelihood of a target token, in nats. Several models vote: the mean of their probabilities."""
+def token_loss(models: Sequence[Model], batches: Iterable[Batch]) -> float:
+    """The mean negative log-likelihood of a target, in nats; several models are an ensemble, as in decoding."""
     total, tokens = 0.0, 0
-    for _, each in _voted(models, pairs):
+    for batch in batches:
+        each = log_likelihoods(models, batch)
         total -= float(each.sum())
         tokens += each.size(0)
     return total / tokens
 
 
 @torch.inference_mode()
-def pair_losses(models: Sequence[SequenceToSequence], pairs: Sequence[Pair]) -> list[float]:
-    """Of each pair, the negative log-likelihood of all its target tokens."""
-    found = [0.0] * len(pairs)
-    for group, each in _voted(models, pairs):
-        for i, mine in zip(group, torch.split(each, [len(pairs[i][1]) for i in group])):
-            found[i] = -float(mine.sum())
-    return found
+def row_losses(models: Sequence[Model], batch: Batch) -> list[float]:
+    """The negative log-likelihood of each row, summed over its targets."""
+    counts = (batch.targets != IGNORED).sum(1).tolist()
+    return [-float(row.sum()) for row in torch.split(log_likelihoods(models, batch), counts)]
 
 
-def _voted(models: Sequence[SequenceToSequence], pairs: Sequence[Pair]) -> Iterator[tuple[NDArray[np.int64], Tensor]]:
-    """Which pairs went together, and the log-likelihood of their target tokens, one pair after the other: (n)."""
-    device = next(models[0].parameters()).device
-    for group in compose(pairs, CELLS):
-        batch = collate([pairs[i] for i in group]).to(device)
-        each = torch.stack([_log_probs(model, batch) for model in models])  # (models, n)
-        yield group, each.logsumexp(0) - math.log(len(models))
+@torch.inference_mode()
+def log_likelihoods(models: Sequence[Model], batch: Batch) -> Tensor:
+    """Log-likelihood of each target: (n)."""
+    batch = batch.to(next(models[0].parameters()).device)
+    return mean_log_probs([_own_log_probs(model, batch) for model in models])
 
 
-def _log_probs(model: SequenceToSequence, batch: Batch) -> Tensor:
-    """Of each real target token: (n)."""
+def _own_log_probs(model: Model, batch: Batch) -> Tensor:
     hidden, targets = model.read(batch)
     some = zip(torch.split(hidden, ROWS), torch.split(targets, ROWS))
     return torch.cat([model.head.log_probs(h).gather(1, t[:, None])[:, 0] for h, t in some])

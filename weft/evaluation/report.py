@@ -1,67 +1,35 @@
-"""A test set translated and scored."""
+"""The report of an evaluation."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from weft.decoding import Search
-from weft.errors import WeftError
-from weft.evaluation.perplexity import perplexity
-from weft.evaluation.scores import Score, bleu_metric, chrf, scored
-
-
-class Scored(Protocol):
-    """What is scored: something that translates and that knows how likely it finds a reference."""
-
-    def search(self, texts: Sequence[str], search: Search) -> Any: ...
-
-    def loss(self, pairs: Sequence[tuple[str, str]]) -> tuple[float | None, int]: ...
+from weft.evaluation.scores import Score
 
 
 @dataclass(frozen=True)
 class Report:
-    bleu: Score
-    chrf: Score
-    perplexity: float | None  # None: every pair is left out
-    left_out: int  # pairs that are longer than the model's positions, and so have no perplexity
-    sentences: int
-    seconds: float  # of translating
-    translations: list[str]
+    """Scores of a model on a test set."""
 
-    def plain(self) -> dict[str, Any]:
+    scores: tuple[Score, ...]
+    notes: tuple[str, ...]  # on how to read them
+    examples: int
+    unit: str  # what the examples are called, in the plural
+    left_out: int  # examples that are longer than the model's positions, and so have no perplexity
+    seconds: float  # of predicting
+    predictions: Sequence[str] = ()
+
+    def score(self, name: str) -> Score:
+        """The score of the metric with this name."""
+        return next(score for score in self.scores if score.metric.name == name)
+
+    def __getitem__(self, name: str) -> float:
+        return self.score(name).value
+
+    def to_dict(self) -> dict[str, Any]:
         return {
-            "bleu": vars(self.bleu),
-            "chrf": vars(self.chrf),
-            "perplexity": self.perplexity,
+            **{score.metric.name: score.to_plain() for score in self.scores},
             "left_out": self.left_out,
-            "sentences": self.sentences,
+            self.unit: self.examples,
             "seconds": self.seconds,
         }
-
-
-def report(
-    translator: Scored,
-    pairs: Sequence[tuple[str, str]],
-    search: Search,
-    *,
-    lowercase: bool = False,
-    tokenize: str = "13a",
-) -> Report:
-    if not pairs:
-        raise WeftError("there is nothing to score: the files are empty.")
-    metric = bleu_metric(lowercase, tokenize)
-    sources, references = [s for s, _ in pairs], [t for _, t in pairs]
-    began = time.perf_counter()
-    translations = [found[0].text for found in translator.search(sources, search)]
-    seconds = time.perf_counter() - began
-    loss, left_out = translator.loss(pairs)
-    return Report(
-        scored(metric, translations, references),
-        chrf(translations, references, lowercase=lowercase),
-        None if loss is None else perplexity(loss),
-        left_out,
-        len(pairs),
-        seconds,
-        translations,
-    )

@@ -1,4 +1,4 @@
-"""Models for other engines: one file a format, and every export is checked against the model it was made from.
+"""Models for other engines: one file per format. Every export is checked against its model.
 
-An exporter refuses in words what its format cannot express, naming the slot of the plan.
+An exporter refuses what its format cannot express, naming the slot of the plan.
 """

@@ -1,7 +1,7 @@
-"""Does an export do what its model does? Both rate the same translations, and both translate the same texts.
+"""Measures whether an export agrees with its model: both score the same translations and translate the same texts.
 
-The first is the sharper question: it needs no search, and a weight in the wrong place shows in the first digits. The
-second is what people see. Of two translations that are rated alike to the last digit of a float, either may be taken.
+Scoring is the sharper test: it needs no search, and a misplaced weight shows in the first digits. Translations are what
+users see; between two with the same score to the last digit, an engine may choose either.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,45 +10,44 @@ from typing import Protocol
 
 import torch
 
-from weft.decoding import best_first, search_all
-from weft.decoding.hypothesis import Hypothesis, length_limits
-from weft.models.sequence_to_sequence import END
-from weft.text.batches import filled
-from weft.translator import Translator
+from weft.data.codecs.subwords import END
+from weft.decoding import Beam, best_first, search_all
+from weft.decoding.hypothesis import Hypothesis
+from weft.tasks.translator import Translator
 
 BEAMS = (1, 5)
 
 
 class Engine(Protocol):
-    """An export at work. Its own subwords take part: ids here are what they make of a text."""
+    """A loaded export, with its own subwords: ids here are those of its tokeniser."""
 
     def translate(self, texts: Sequence[str], beam: int, limits: Sequence[int]) -> list[list[int]]:
-        """The best translation of each, END counted and of at most so many tokens, by weft's rules of search."""
+        """The best translation of each text, of at most `limits` tokens including END, by weft's rules of search."""
 
     def log_probs(self, texts: Sequence[str], translations: Sequence[Sequence[int]]) -> list[list[float]]:
-        """How it rates each token of these translations, and an END after them."""
+        """The log-probability of each token of these translations and of END after them."""
 
     def text(self, ids: Sequence[int]) -> str:
-        """What a translation says."""
+        """The text of a translation."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A text that the two translate differently, and how much better the export thinks of its own translation."""
+    """A text that the two translate differently, and how much better the export scores its own translation."""
 
     text: str
     ours: str
     theirs: str
-    gain: float  # in log P / |Y|, both as the export rates them
+    gain: float  # in log P / |Y|, both scored by the export
 
 
 @dataclass(frozen=True)
 class Searched:
-    """Both, with a beam of this width."""
+    """A comparison of the translations of both at this beam width."""
 
     beam: int
     same: int
-    cut: int  # by the limit on the length, in one of the two at least: there they rank differently
+    cut: int  # cut off by the length limit in at least one of the two, where they rank differently
     different: tuple[Difference, ...]
 
 
@@ -57,16 +56,19 @@ class Agreement:
     texts: int
     gap: float  # the largest difference in the log-probability of a token
     searched: tuple[Searched, ...]
+    unit: str = "translations"  # what was searched for
 
 
 def agreement(translator: Translator, engine: Engine, texts: Sequence[str]) -> Agreement:
     sources = translator.tokeniser.encode_all(texts)
-    limits = [length_limits(translator.models, filled([source]))[0] for source in sources]
+    limits = [translator.prompt([source]).limits[0] for source in sources]
+    special = translator.codec.special
     gaps, searched = [], []
     for beam in BEAMS:
-        ours = [found[0] for found in search_all(best_first(beam, 1.0), translator.models, sources)]
+        search = best_first(beam, Beam.length_penalty)
+        ours = [found[0] for found in search_all(search, translator.models, sources, special.start, special.end)]
         theirs = engine.translate(texts, beam, limits)
-        # The engine rates what has an end. One that was cut is rated without its last token: the end takes its place.
+        # The engine scores translations with an end. Of one that was cut off, END takes the place of the last token.
         ids = [one.ids if one.finished else one.ids[:-1] for one in ours]
         for one, some, rated in zip(ours, ids, engine.log_probs(texts, ids), strict=True):
             gaps += [abs(a - b) for a, b in zip(one.log_probs[: len(some)], rated)]
@@ -75,7 +77,7 @@ def agreement(translator: Translator, engine: Engine, texts: Sequence[str]) -> A
 
 
 def worst(differences: Iterable[float]) -> float:
-    """The largest; one that is no number is the worst of all."""
+    """The largest difference; NaN if one of them is NaN."""
     return float(torch.tensor([0.0, *differences], dtype=torch.float64).max())
 
 

@@ -1,6 +1,6 @@
-"""A folder that CTranslate2 loads, with the subwords beside it and a README that says how to use both."""
+"""Export to a folder that CTranslate2 loads, with the subwords and a README that shows how to use both."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from itertools import groupby
 from pathlib import Path
@@ -8,16 +8,16 @@ from pathlib import Path
 import ctranslate2
 from tokenizers import Tokenizer
 
+from weft.data.codecs.subwords import END, Subwords
 from weft.exports.ctranslate2_spec import longest_output, refuse_inexpressible, specification
 from weft.exports.subwords import write_tokenizer
-from weft.models.sequence_to_sequence import END, SequenceToSequence
+from weft.models.base import Model
 from weft.plans.plan import Plan
-from weft.text.tokeniser import Tokeniser
 
 __all__ = ["QUANTISATIONS", "Engine", "refuse_inexpressible", "write"]
 
 QUANTISATIONS = ("float32", "float16", "bfloat16", "int16", "int8", "int8_float32", "int8_float16", "int8_bfloat16")
-AT_A_TIME = 64  # sentences that CTranslate2 translates together
+AT_A_TIME = 64  # sentences per batch of CTranslate2
 
 README = """\
 # {name} for CTranslate2
@@ -32,25 +32,25 @@ found = translator.translate_batch([tokeniser.encode("How are you?").tokens], be
 print(tokeniser.decode([tokeniser.token_to_id(token) for token in found[0].hypotheses[0]]))
 ```
 
-An empty text has no tokens: leave it out. A text may have {rows} tokens at most: CTranslate2 refuses more.
+Leave out empty texts, which have no tokens. A text may have at most {rows} tokens: CTranslate2 refuses more.
 
 ## The same answers as weft
 
-| option of `translate_batch` | as weft does it | its default |
+| option of `translate_batch` | as in weft | default |
 |---|---|---|
 | `beam_size` | 5 | 2 |
-| `length_penalty` | 1: the α of log P / \\|Y\\|^α, where both count the end in \\|Y\\| | 1 |
-| `patience` | 1: done when as many hypotheses have ended as the beam is wide | 1 |
-| `min_decoding_length` | 0: the end may come first | 1 |
-| `max_decoding_length` | twice the source's tokens, its end counted, and 20 more | 256 |
+| `length_penalty` | 1: α in log P / \\|Y\\|^α, where both count END in \\|Y\\| | 1 |
+| `patience` | 1: stop when as many hypotheses have ended as the beam is wide | 1 |
+| `min_decoding_length` | 0: END may come first | 1 |
+| `max_decoding_length` | twice the tokens of the source, including END, plus 20 | 256 |
 
-Two things cannot be set. Among hypotheses that `max_decoding_length` has cut, weft prefers those that have ended, and
-CTranslate2 goes by the score alone. And with `length_penalty=0` CTranslate2 does not count the ended: it stops when its
-best hypothesis is one of them, which is earlier or later than weft does.
+Two differences remain. Among hypotheses cut off by `max_decoding_length`, weft prefers those that have ended, while
+CTranslate2 ranks by score alone. And with `length_penalty=0`, CTranslate2 does not count ended hypotheses: it stops
+when its best hypothesis has ended, which may be earlier or later than weft.
 """
 
 
-def write(plan: Plan, model: SequenceToSequence, tokeniser: Tokeniser, folder: Path, quantisation: str) -> None:
+def write(plan: Plan, model: Model, tokeniser: Subwords, folder: Path, quantisation: str) -> None:
     spec = specification(plan, deepcopy(model), tokeniser)  # it is quantised in place
     spec.optimize(quantisation)
     spec.save(str(folder))
@@ -60,7 +60,7 @@ def write(plan: Plan, model: SequenceToSequence, tokeniser: Tokeniser, folder: P
 
 
 class Engine:
-    """The folder at work, the way its README shows."""
+    """The exported folder, used as its README shows."""
 
     def __init__(self, folder: Path):
         self.tokeniser = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -80,7 +80,8 @@ class Engine:
                 min_decoding_length=0,
                 max_decoding_length=limit,
             )
-            found.update((row, self._ids(result.hypotheses[0])) for row, result in zip(rows, results, strict=True))
+            for row, result in zip(rows, results, strict=True):
+                found[row] = [self.ids[piece] for piece in result.hypotheses[0]]
         return [found[row] for row in range(len(texts))]
 
     def log_probs(self, texts: Sequence[str], translations: Sequence[Sequence[int]]) -> list[list[float]]:
@@ -93,6 +94,3 @@ class Engine:
 
     def _pieces(self, texts: Sequence[str]) -> list[list[str]]:
         return [found.tokens for found in self.tokeniser.encode_batch(list(texts))]
-
-    def _ids(self, pieces: Iterable[str]) -> list[int]:
-        return [self.ids[piece] for piece in pieces]

@@ -1,4 +1,4 @@
-"""The curves as one HTML file that works from disk."""
+"""The curves as one self-contained HTML file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""The curves as a picture: both axes logarithmic, so that t and t² are straight lines of slope 1 and 2."""
+"""The curves as a picture with logarithmic axes, where t and t² are straight lines of slope 1 and 2."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from weft.measuring.cost import Cost, Growth
 from weft.measuring.report import memory, time
+from weft.measuring.scaling import Cost, Growth
 
 COLOURS = ("#2456c4", "#c2571a", "#2a8a5c", "#8a4fbf", "#a8323e", "#1f8fa3", "#b08a12")
 GREY = "#65625b"
 FAINT = "#b9b5ac"
-BROKEN = (0, (3, 2))
+DASHED = (0, (3, 2))
 
 
 def draw(costs: Sequence[Cost], file: Path) -> None:
@@ -31,33 +31,33 @@ def draw(costs: Sequence[Cost], file: Path) -> None:
         _curve(layer, one.growth["layer"], wide, "seconds", dots)
         _curve(step, one.growth["step"], wide, "seconds", dots)
         _curve(layer_memory, one.growth["layer"], wide, "bytes", dots)
-        if "clear" in one.growth:
-            _curve(layer_memory, one.growth["clear"], wide, "bytes", {**dots, "ls": BROKEN, "mfc": "white"})
+        if "reference" in one.growth:
+            _curve(layer_memory, one.growth["reference"], wide, "bytes", {**dots, "ls": DASHED, "mfc": "white"})
         _curve(step_memory, one.growth["step"], wide, "bytes", dots)
         _crossing(layer, one.growth["layer"], wide, colour)
         _crossing(step, one.growth["step"], wide, colour)
         at = [found.length for found in one.decoding]
         token.plot(at, [found.cached for found in one.decoding], **dots)
-        token.plot(at, [found.anew for found in one.decoding], **{**dots, "ls": BROKEN, "mfc": "white"})
+        token.plot(at, [found.recomputed for found in one.decoding], **{**dots, "ls": DASHED, "mfc": "white"})
         longs = [point for point in one.growth["layer"].points if point.length == longest]
         width.plot([point.width for point in longs], [point.seconds for point in longs], **dots)
-    _dressed(layer, f"A mixer layer, {wide} wide", time, "length t", lengths)
-    _dressed(step, f"A training step, {wide} wide", time, "length t", lengths)
+    _dressed(layer, f"A mixer layer, width {wide}", time, "length t", lengths)
+    _dressed(step, f"A training step, width {wide}", time, "length t", lengths)
     _dressed(token, "One more token of a translation", time, "length t", lengths)
-    _dressed(layer_memory, f"Memory of a mixer layer, {wide} wide", memory, "length t", lengths)
-    _dressed(step_memory, f"Memory of a training step, {wide} wide", memory, "length t", lengths)
+    _dressed(layer_memory, f"Memory of a mixer layer, width {wide}", memory, "length t", lengths)
+    _dressed(step_memory, f"Memory of a training step, width {wide}", memory, "length t", lengths)
     _dressed(width, f"A mixer layer, {longest} tokens", time, "width k", widths)
-    _keys(token, {"cached": "-", "anew": BROKEN})
-    if any("clear" in one.growth for one in costs):
-        _keys(layer_memory, {"fused": "-", "clear": BROKEN})
+    _keys(token, {"cached": "-", "recomputed": DASHED})
+    if any("reference" in one.growth for one in costs):
+        _keys(layer_memory, {"fused": "-", "unfused": DASHED})
     named = [Line2D([], [], color=colour, marker="o", ms=5, lw=1.6) for colour in colours]
     names = [f"{one.plan}: {one.mixer}" for one in costs]
     figure.legend(named, names, loc="outside upper center", ncols=3, frameon=False, fontsize=10.5)
     crossing = any(one.growth[name].crossing(wide) is not None for one in costs for name in ("layer", "step"))
     figure.supxlabel(
-        "One sentence at a time, forward and back. Dots are measured, lines fitted; on the right they join the dots. "
-        + "A cross is where what grows with t² passes what grows with t. " * crossing
-        + "Dotted: how steep t and t² are.",
+        "One example at a time, forward and backward. Dots are measured, lines fitted (on the right: joined). "
+        + "A cross marks where terms in t² overtake terms in t. " * crossing
+        + "Dotted: the slopes of t and t².",
         fontsize=9.5,
         color=GREY,
     )
@@ -81,7 +81,7 @@ def _crossing(axes: Axes, grown: Growth, wide: int, colour: str) -> None:
 def _dressed(axes: Axes, title: str, words: Callable[[float], str], along: str, marks: Sequence[int]) -> None:
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    axes.set_title(title, fontsize=11.5, loc="left", pad=16)  # the names of the slopes stand beneath it
+    axes.set_title(title, fontsize=11.5, loc="left", pad=16)  # room for the names of the slopes
     axes.set_xlabel(along, color=GREY, fontsize=10)
     axes.xaxis.set_major_locator(FixedLocator(marks))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -98,8 +98,8 @@ def _dressed(axes: Axes, title: str, words: Callable[[float], str], along: str, 
 
 
 def _slopes(axes: Axes, letter: str) -> None:
-    """How steep a curve is that grows with the first power, and with the second: from the lower left corner to where
-    the axes end. The name stands outside, where no dot can be."""
+    """Dotted lines with the slopes of the first and second power, from the lower left corner to the end of the axes.
+    Their names stand outside the axes, where no dot can be."""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     for power, name in ((1, letter), (2, f"{letter}²")):
         end = min(right, left * (high / low) ** (1 / power))

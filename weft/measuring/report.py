@@ -1,18 +1,18 @@
-"""What was found, as tables of words: for the screen, and for the page."""
+"""The measured costs as tables of text, for the terminal and for the page."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from weft.measuring.cost import Cost, Declared, Growth, Token
 from weft.measuring.fit import TERMS, Fit
+from weft.measuring.scaling import Cost, Declared, Growth, Token
 
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))
 SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
-NAMES = {"layer": "mixer layer", "clear": "mixer layer, clear", "step": "training step"}
-SHARE = 0.1  # of the memory at the largest size: a term with less is not told
-FAR = 0.25  # a fit that is further off tells no power
-NO_SQUARE = "no t² in it"
+NAMES = {"layer": "mixer layer", "reference": "mixer layer, unfused", "step": "training step"}
+SHARE = 0.1  # terms below this fraction of the memory at the largest size are left out
+FAR = 0.25  # no powers are given for fits with a larger error
+NO_SQUARE = "no t² term"
 
 COLUMNS = ("training time", "training memory", "test time", "test memory", "steps", "path")
 LECTURES = {
@@ -32,32 +32,38 @@ class Table:
 def tables(costs: Sequence[Cost]) -> list[Table]:
     return [
         Table(
-            "A mixer layer, forward and back, on one sentence: t tokens, k wide",
-            ("plan", "mixer", "lectures", "operations", "time, fitted", "off by"),
+            "A mixer layer, forward and backward, on t tokens, width k",
+            ("plan", "mixer", "lectures", "operations", "fitted time", "error"),
             [
-                (one.plan, one.mixer, one.says, _operations(one, "layer"), *_fitted(one.growth["layer"].time, time))
+                (
+                    one.plan,
+                    one.mixer,
+                    one.complexity,
+                    _operations(one, "layer"),
+                    *_fitted(one.growth["layer"].time, time),
+                )
                 for one in costs
             ],
         ),
         Table(
-            "A training step, on one pair of t tokens each; the operations are those of the width that the plan has",
-            ("plan", "wide", "operations", "time, fitted", "off by"),
+            "A training step, on one example with t tokens on each side; operations at the plan's own width",
+            ("plan", "width", "operations", "fitted time", "error"),
             [
                 (one.plan, f"{one.width}", _operations(one, "step"), *_fitted(one.growth["step"].time, time))
                 for one in costs
             ],
         ),
         Table(
-            "From this length on, what grows with t² costs more than what grows with t",
-            ("plan", "wide", "layer: operations", "time", "step: operations", "time"),
+            "The length from which terms in t² cost more than terms in t",
+            ("plan", "width", "layer: operations", "time", "step: operations", "time"),
             [
                 (one.plan, f"{one.width}", *(cell for name in ("layer", "step") for cell in _crossings(one, name)))
                 for one in costs
             ],
         ),
         Table(
-            "Steps of a layer that wait for each other, and the longest path between two tokens of a sentence",
-            ("plan", "tokens", "steps", "path"),
+            "Sequential steps of a layer, and the longest path between two of its tokens",
+            ("plan", "tokens", "sequential steps", "path"),
             [
                 (one.plan, f"{said.length:,}", f"{said.sequential_steps:,}", _path(one, said))
                 for one in costs
@@ -65,22 +71,22 @@ def tables(costs: Sequence[Cost]) -> list[Table]:
             ],
         ),
         Table(
-            "A model of depth d: what the lectures say, and beneath it the powers that costs grow with here",
+            "A model of depth d: what the lectures say, and below it the measured powers",
             ("family", "plan", "tokens", *COLUMNS),
             [row for family in {one.family: None for one in costs} for row in _family(family, costs)],
         ),
         Table(
-            "The most memory held at one time, beyond the weights",
-            ("plan", "of", "tokens", "wide", "memory", "grows with", "off by"),
+            "Peak memory, without the weights",
+            ("plan", "workload", "tokens", "width", "memory", "fitted memory", "error"),
             [(one.plan, NAMES[name], *_most(grown)) for one in costs for name, grown in one.growth.items()],
         ),
         Table(
-            "One more token of a translation: with what is remembered, and anew",
-            ("plan", "wide", "tokens", "cached", "anew", "times", "remembered"),
+            "One more token that is written: with cached state, and recomputed",
+            ("plan", "width", "tokens", "cached", "recomputed", "ratio", "cached state"),
             [
                 (
-                    *(one.plan, f"{one.width}", f"{token.length:,}", time(token.cached), time(token.anew)),
-                    *(f"{token.anew / token.cached:.1f}", memory(token.bytes)),
+                    *(one.plan, f"{one.width}", f"{token.length:,}", time(token.cached), time(token.recomputed)),
+                    *(f"{token.recomputed / token.cached:.1f}", memory(token.bytes)),
                 )
                 for one in costs
                 for token in one.decoding[:: max(1, len(one.decoding) - 1)]  # the shortest and the longest
@@ -118,7 +124,7 @@ def _operations(found: Cost, name: str) -> str:
 
 
 def _fitted(found: Fit, words: Callable[[float], str]) -> tuple[str, str]:
-    """The formula, and how far it is off."""
+    """The formula and its relative error."""
     return _sum(found.coefficients, words), f"{found.error * 100:.0f} %"
 
 
@@ -128,18 +134,18 @@ def _sum(coefficients: Mapping[str, float], words: Callable[[float], str]) -> st
 
 
 def _crossings(found: Cost, name: str) -> tuple[str, str]:
-    """By operations and by time. What was not measured is not told."""
+    """By operations and by time, where the length was measured."""
     grown, (a, b) = found.growth[name], found.counted[name].values()
     if not b:
         return NO_SQUARE, NO_SQUARE
     counted = f"{a / b:.3g}·k = {a / b * found.width:,.0f}" if name == "layer" else f"{a / b:,.0f}"
     first, last, at = grown.points[0], grown.points[-1], grown.time.crossing(found.width)
     if not first.width <= found.width <= last.width:
-        return counted, f"not measured at {found.width} wide"
+        return counted, f"width {found.width} not measured"
     if not any(TERMS[term][0] == 2 for term in grown.time.coefficients):
-        return counted, "too few sizes to tell"
+        return counted, "too few sizes"
     if at is None or at > last.length:
-        return counted, f"not within {last.length:,}"
+        return counted, f"beyond {last.length:,}"
     return counted, f"{at:,.0f}" if at >= first.length else f"before {first.length:,}"
 
 
@@ -147,11 +153,11 @@ def _path(found: Cost, said: Declared) -> str:
     if said.path_length is None:
         return "none"
     layers = said.path_length // said.sequential_steps
-    return f"{said.path_length:,}" + f" layers, and it has {found.layers}" * (layers > found.layers)
+    return f"{said.path_length:,}" + f" layers (the plan has {found.layers})" * (layers > found.layers)
 
 
 def _family(family: str | None, costs: Sequence[Cost]) -> Iterator[tuple[str, ...]]:
-    """The lectures' row, and beneath it the plans that it is about."""
+    """The lectures' row, and below it the plans of that family."""
     yield (family, "", "t", *LECTURES[family]) if family else ("not in the lectures", "", "", *[""] * len(COLUMNS))
     for one in costs:
         if one.family == family:
@@ -173,11 +179,11 @@ def _model(found: Cost) -> tuple[str, ...]:
 
 
 def _powers(fitted: Fit, length: int, width: int) -> str:
-    return "too few sizes to tell" if fitted.error > FAR else "t^{:.1f}·k^{:.1f}".format(*fitted.powers(length, width))
+    return "too few sizes" if fitted.error > FAR else "t^{:.1f}·k^{:.1f}".format(*fitted.powers(length, width))
 
 
 def _power(tokens: Sequence[Token], cost: Callable[[Token], float]) -> str:
-    """That of t, from the last two lengths."""
+    """The power of t, from the last two lengths."""
     if len(tokens) < 2:
         return "?"
     a, b = tokens[-2:]

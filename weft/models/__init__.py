@@ -1,1 +1,1 @@
-"""Whole models. They receive parts and never ask which ones they hold."""
+"""Whole models, made of any parts."""

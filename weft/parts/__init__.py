@@ -1,4 +1,4 @@
-"""Leaves: plain `nn.Module`s that can be built and used with no plan, no file and no registry.
+"""Parts: plain `nn.Module`s that can be built and used without plans, files or registries.
 
 One legend of shapes for the whole package:
 

@@ -1,9 +1,9 @@
-"""Convolution: each position sees a few neighbours, all positions at once; depth makes few into many.
+"""Convolution: each position sees a few neighbours, and more with depth; all positions are computed at once.
 
-    y_t = b + Σ_i W_i x_{t - i · dilation}          causal: i = 0 … kernel - 1, so that t sees itself and its past
-                                                    else: the same window with t in its middle
+    y_t = b + Σ_i W_i x_{t - i · dilation}          causal: i = 0 … kernel - 1, so t sees itself and its past
+                                                    otherwise: the same window centred on t
 
-A stack reaches (kernel - 1) · Σ dilations + 1 positions: kernel 2 with dilations 1, 2, 4 … 512 sees 1,024 of them.
+The receptive field of a stack is (kernel - 1) · Σ dilations + 1: 1,024 for kernel 2 with dilations 1, 2, 4 … 512.
 """
 
 import torch
@@ -11,18 +11,23 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.parts.call import Call
+from weft.parts.diagram import Block, count
 from weft.parts.mixer import Mixer
 
 
 class Windowed(Mixer):
-    """What sees a few neighbours at most."""
+    """A windowed mixer sees a few neighbours at most."""
 
-    says = "w·t·k²"
+    complexity = "w·t·k²"
     is_sequential = False
+
+    def block(self) -> Block:
+        window = next(part for part in self.modules() if isinstance(part, nn.Conv1d))
+        return Block("convolution", count(self), {"kernel": window.kernel_size[0], "dilation": window.dilation[0]})
 
 
 class Convolution(Windowed):
-    """A window over the sequence: (B, T, inputs) → (B, T, outputs). In padding and beyond both ends there are zeros."""
+    """A convolution (B, T, inputs) → (B, T, outputs), with zeros for padding and beyond both ends."""
 
     def __init__(self, inputs: int, outputs: int, kernel: int, dilation: int, is_causal: bool):
         super().__init__()
@@ -37,10 +42,10 @@ class Convolution(Windowed):
         if call.keep is not None:
             x = x.masked_fill(~call.keep[..., None], 0.0)
         if call.state is not None:
-            assert not self.ahead, f"{call.place} looks ahead and cannot go step by step"
+            assert not self.ahead, f"{call.place} sees the future and cannot decode step by step"
             window = f"{call.place}.inputs"
             x = torch.cat((call.state.newest.get(window, x[:, :0]), x), 1)
-            call.state.replace(window, x[:, max(0, x.size(1) - self.behind) :])  # what is further back is out of sight
+            call.state.replace(window, x[:, max(0, x.size(1) - self.behind) :])  # all that later steps can see
         missing = self.behind + new - x.size(1)
         padded = F.pad(x, (0, 0, missing, self.ahead))
         return self.kernel(padded.transpose(1, 2)).transpose(1, 2)  # type: ignore[no-any-return]  # (B, T, outputs)
@@ -56,6 +61,9 @@ class GatedConvolution(Windowed):
 
     def forward(self, x: Tensor, call: Call) -> Tensor:
         return F.glu(self.convolution(x, call), -1)  # (B, T, D)
+
+    def gated_weights(self) -> list[Tensor]:
+        return [self.convolution.kernel.weight]
 
 
 class Bottleneck(Windowed):
@@ -76,3 +84,6 @@ class Bottleneck(Windowed):
         hidden = self.before(self.narrow(x.relu())).relu()  # (B, T, hidden)
         hidden = self.after(self.convolution(hidden, call)).relu()
         return self.out(hidden)  # type: ignore[no-any-return]  # (B, T, D)
+
+    def last_weights(self) -> list[Tensor]:
+        return [self.out.weight]

@@ -1,32 +1,40 @@
-"""Decoders that a list of sub-layers cannot say: (x, call) → hidden, made of the same leaves.
+"""Decoders that are more than a list of layers: (x, call) → hidden, made of the same parts.
 
-In a recurrent decoder with attention, what is looked at hangs on the state, and the state on what was looked at: these
-go through the target step by step, in training too.
+In a recurrent decoder with attention, the attention depends on the state, and the state on the attention before it. So
+it computes the target step by step, in training too.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from weft.parts import diagram
 from weft.parts.call import Call, Memory, State, Steps
+from weft.parts.diagram import Block, Row, Stretch, between, count, crossing
 from weft.parts.dropout import Dropout
-from weft.parts.layers import DecoderStack, Wiring, Within
+from weft.parts.layers import COLUMNS, FINAL_STATES, Branch, Decoder, DecoderStack, Sublayer, Wiring
+from weft.parts.mixer import Mixer
 from weft.parts.recurrent import Cell, state_name
 
 
 class Start(nn.Module):
-    """Where the state of a recurrent layer begins."""
+    """A start makes the initial state of a recurrent layer."""
 
+    role = "first state"
     formula: str
 
+    def stretch(self) -> Stretch:
+        return Stretch([Block("first state", count(self), formula=self.formula, marks=("source",))])
+
     def first(self, memory: Memory) -> Tensor:
-        """What a sentence begins with: (B, vectors · D)."""
+        """The initial state for each sentence: (B, vectors · D)."""
         raise NotImplementedError
 
     def forward(self, x: Tensor, call: Call, name: str) -> Tensor:
-        """The state that each row of x goes on from: the one remembered under this name, or else a new one."""
+        """The state that each row of x starts from: the one stored under this name, or else the initial one."""
         assert call.memory is not None
         assert call.state is not None
         if name not in call.state.newest:
@@ -35,10 +43,8 @@ class Start(nn.Module):
 
 
 class FromColumn(Start):
-    """s₀ = tanh(W h₁) with h₁ the encoder's first column  (Bahdanau et al. 2014, appendix A.2.2, arXiv:1409.0473).
-
-    Whoever reads backwards ends there: it is the one that has seen all of the source.
-    """
+    """s₀ = tanh(W h₁) with h₁ the encoder's first column (Bahdanau et al. 2014, appendix A.2.2, arXiv:1409.0473). A
+    backward encoder ends there, so this column has seen all of the source."""
 
     formula = "tanh(W h₁)"
 
@@ -51,7 +57,7 @@ class FromColumn(Start):
 
 
 class FromLayer(Start):
-    """The state that a layer of the encoder ended in  (Sutskever et al. 2014, arXiv:1409.3215)."""
+    """The final state of a layer of the encoder  (Sutskever et al. 2014, arXiv:1409.3215)."""
 
     formula = "where the encoder's ended"
 
@@ -60,15 +66,17 @@ class FromLayer(Start):
         self.layer = layer
 
     def first(self, memory: Memory) -> Tensor:
-        assert memory.final is not None, "an encoder that hands on no last states"
+        assert memory.final is not None, "the encoder gives no final states"
         return memory.final[:, self.layer]
 
 
-class Continuing(DecoderStack):
-    """Recurrent layers that begin where the encoder's ended: that is all they are told of the source.
+class FromEncoderState(DecoderStack):
+    """Recurrent layers that start from the encoder's final states, which is all they know of the source. Sutskever et
+    al. 2014, arXiv:1409.3215; Cho et al. 2014, arXiv:1406.1078."""
 
-    Sutskever et al. 2014, arXiv:1409.3215; Cho et al. 2014, arXiv:1406.1078.
-    """
+    needs = (FINAL_STATES,)
+    source = "as one vector"
+    is_recurrent = True
 
     def __init__(self, layers: Sequence[nn.Module], closing: nn.Module, starts: Sequence[Start]):
         super().__init__(layers, closing)
@@ -80,11 +88,20 @@ class Continuing(DecoderStack):
             start(x, call, state_name(call.at(str(i)).at("mix")))
         return self.run(x, call)
 
+    def rows(self) -> list[Row]:
+        """The rows of the layers, each preceded by its start."""
+        rows = super().rows()
+        starts = [start.stretch() for start in self.starts]  # type: ignore[operator]
+        first = [Row([start, *row.stretches]) for start, row in zip(starts, rows, strict=False)]
+        return [*first, *rows[len(first) :]]
+
 
 class AttentiveRecurrence(nn.Module):
-    """c_t = attention(s_{t-1}),   s_t = cell([x_t; c_t], s_{t-1}): it looks before each step  (arXiv:1409.0473)."""
+    """c_t = attention(s_{t-1}),   s_t = cell([x_t; c_t], s_{t-1}): attention before each step  (arXiv:1409.0473)."""
 
-    def __init__(self, cell: Cell, attention: nn.Module, start: Start):
+    roles: ClassVar = {"attention": "cross"}
+
+    def __init__(self, cell: Cell, attention: Mixer, start: Start):
         super().__init__()
         self.cell = cell
         self.attention = attention
@@ -97,7 +114,7 @@ class AttentiveRecurrence(nn.Module):
         state = self.start(x, call, name)
         look, steps = _looking(call)
         states, contexts = [], []
-        for gates in self.cell.gates(x).unbind(1):  # what hangs on x alone is computed at once
+        for gates in self.cell.gates(x).unbind(1):  # terms of x alone are computed for all steps at once
             contexts.append(self.attention(state[:, None, :D], look)[:, 0])  # (B, D)
             state = self.cell.step(gates + self.cell.gates(contexts[-1], column=x.size(-1)), state)
             states.append(state[:, :D])
@@ -106,12 +123,21 @@ class AttentiveRecurrence(nn.Module):
             steps.show()
         return torch.stack(states, 1), torch.stack(contexts, 1)
 
+    def stretches(self) -> list[Stretch]:
+        attention = crossing(self.attention.block(), "feeds")
+        return [self.start.stretch(), Stretch([attention]), Stretch([self.cell.block("over [x; c]")])]
 
-class AttendFirst(nn.Module):
-    """Attention before each step, then maxout over pairs of what state, input and context say:
+
+class BahdanauDecoder(Decoder):
+    """Attention before each step, then maxout over pairs of a projection of state, input and context:
 
     t̃ = U s_t + V x_t + C c_t,   hidden_j = max(t̃_{2j-1}, t̃_{2j})       (Bahdanau et al. 2014, arXiv:1409.0473)
     """
+
+    crosses = "once"
+    is_recurrent = True
+    without = ("feed_forward", "norm", "join")
+    most_layers = 1
 
     def __init__(self, width: int, recurrence: AttentiveRecurrence, dropout: float):
         super().__init__()
@@ -124,9 +150,14 @@ class AttendFirst(nn.Module):
         both = self.readout(torch.cat((states, x, contexts), -1))  # (B, T, 2 D)
         return self.dropout(both.unflatten(-1, (-1, 2)).amax(-1))  # type: ignore[no-any-return]  # (B, T, D)
 
+    def rows(self) -> list[Row]:
+        formula = "maxout of U s + V x + C c"
+        readout = Block("readout", count(self.readout), formula=formula, marks=("fed",))
+        return [Row(self.recurrence.stretches()), between(readout)]
+
 
 class FedLayer(nn.Module):
-    """A recurrent layer over [x; c], c what a layer below it looked at: all steps at once."""
+    """A recurrent layer over [x; c] computes all steps at once; c is the context of a layer below it."""
 
     def __init__(self, cell: Cell, start: Start, wiring: Wiring):
         super().__init__()
@@ -144,12 +175,18 @@ class FedLayer(nn.Module):
 
         return self.wiring(x, body, call)  # type: ignore[no-any-return]  # (B, T, D)
 
+    def stretches(self) -> list[Stretch]:
+        return [self.start.stretch(), *self.wiring.stretches(self.cell.block("over [x; c]", "fed"))]
 
-class AttendBelow(nn.Module):
-    """The bottom layer looks, and what it saw is fed to all layers above it  (Wu et al. 2016, § 3, arXiv:1609.08144).
 
-    Only the bottom one goes step by step.
-    """
+class GNMTDecoder(Decoder):
+    """The bottom layer attends, and all layers above receive its context (Wu et al. 2016, § 3, arXiv:1609.08144). Only
+    the bottom layer is computed step by step."""
+
+    crosses = "once"
+    is_recurrent = True
+    without = ("feed_forward",)
+    without_at_bottom = ("norm", "join")
 
     def __init__(self, bottom: AttentiveRecurrence, layers: Sequence[FedLayer], closing: nn.Module, dropout: float):
         super().__init__()
@@ -166,14 +203,25 @@ class AttendBelow(nn.Module):
             x = layer(x, contexts, call.at(str(i)))
         return self.closing(x)  # type: ignore[no-any-return]  # (B, T, D)
 
+    def rows(self) -> list[Row]:
+        return [Row(self.bottom.stretches()), *diagram.rows(self.layers, self.closing)]
 
-class InputFeeding(nn.Module):
-    """Attention after the top layer, and what came of it fed into the next step  (Luong et al. 2015, arXiv:1508.04025):
+
+class InputFeeding(Decoder):
+    """Attention comes after the top layer, and its result is fed into the next step  (Luong et al. 2015,
+    arXiv:1508.04025):
 
     h_t = layers([x_t; h̃_{t-1}]),   c_t = attention(h_t),   h̃_t = tanh(W [c_t; h_t])
     """
 
-    def __init__(self, bottom: Cell, start: Start, above: Continuing, attention: nn.Module, dropout: float):
+    roles: ClassVar = {"attention": "cross"}
+    needs = (FINAL_STATES,)
+    crosses = "once"
+    is_recurrent = True
+    without = ("feed_forward",)
+    without_at_bottom = ("norm", "join")
+
+    def __init__(self, bottom: Cell, start: Start, above: FromEncoderState, attention: Mixer, dropout: float):
         super().__init__()
         self.bottom = bottom
         self.start = start
@@ -201,16 +249,24 @@ class InputFeeding(nn.Module):
             steps.show()
         return self.dropout(torch.stack(outputs, 1))  # type: ignore[no-any-return]  # (B, T, D)
 
+    def rows(self) -> list[Row]:
+        bottom = Row([self.start.stretch(), Stretch([self.bottom.block("over [x; h̃]", "fed")])])
+        formula = "tanh(W [c; s])"
+        join = Block("h̃, fed into the next step", count(self.join), formula=formula, marks=("feeds",))
+        return [bottom, *self.above.rows(), between(crossing(self.attention.block())), between(join)]
 
-class LookingLayer(nn.Module):
-    """A mixer, then attention whose query knows the word that was just written  (arXiv:1705.03122, § 3.3, 3.4):
+
+class ConvS2SLayer(Branch):
+    """A mixer, and then attention whose query includes the last word  (arXiv:1705.03122, § 3.3, 3.4):
 
     d = W h + b + g,   c = √S · attention(d),   h + W' c        with g the target embedding, S the length of the source
 
-    W' is in the authors' code, and not in the paper.
+    W' is in the authors' code, but not in the paper.
     """
 
-    def __init__(self, width: int, mix: Within, attention: nn.Module, wiring: Wiring):
+    roles: ClassVar = dict.fromkeys(("query", "attention", "out"), "cross")
+
+    def __init__(self, width: int, mix: Sublayer, attention: Mixer, wiring: Wiring):
         super().__init__()
         self.mix = mix
         self.query = nn.Linear(width, width)
@@ -221,33 +277,42 @@ class LookingLayer(nn.Module):
     def forward(self, x: Tensor, written: Tensor, call: Call) -> Tensor:
         def body(x: Tensor, call: Call) -> Tensor:
             assert call.memory is not None
-            root = call.memory.keep.sum(1).to(x.dtype).sqrt()  # (B): an average of S values has 1/S of their variance
+            root = call.memory.keep.sum(1).to(x.dtype).sqrt()  # (B): averaging S values divides their variance by S
             context = self.attention(self.query(x) + written, call)
             return self.out(context * _rows(root, x)[:, None, None])  # type: ignore[no-any-return]  # (B, T, D)
 
         return self.wiring(self.mix(x, call.at("mix")), body, call.at("cross"))  # type: ignore[no-any-return]
 
+    def stretches(self) -> list[Stretch]:
+        attention = crossing(self.attention.block())
+        formula = ", ".join(filter(None, (attention.formula, "s = W x + last word")))
+        looking = replace(attention, parameters=count(self.query, self.attention, self.out), formula=formula)
+        return [*self.mix.stretches(), *self.wiring.stretches(looking)]
 
-class AttendEverywhere(nn.Module):
-    """Layers each of which looks at the source, and is told again what was written  (arXiv:1705.03122)."""
+    def dropped_weights(self) -> list[Tensor]:
+        return [self.out.weight]
 
-    def __init__(self, layers: Sequence[LookingLayer], closing: nn.Module):
-        super().__init__()
-        self.layers = nn.ModuleList(layers)
-        self.closing = closing
+
+class ConvS2SDecoder(DecoderStack):
+    """Each layer attends to the source, and also receives the target embeddings  (arXiv:1705.03122)."""
+
+    crosses = "each layer"
+    without = ("feed_forward",)
+
+    def __init__(self, layers: Sequence[ConvS2SLayer], closing: nn.Module):
+        super().__init__(layers, closing)
 
     def forward(self, x: Tensor, call: Call) -> Tensor:
-        written = x
-        for i, layer in enumerate(self.layers):
-            x = layer(x, written, call.at(str(i)))
-        return self.closing(x)  # type: ignore[no-any-return]  # (B, T, D)
+        return self.run(x, call, x)  # (B, T, D)
 
 
-class Stacked(DecoderStack):
-    """Layers over [x_t; z_t]: position t of the target stands on column t of the encoder, which is zero beyond its end.
+class ByteNetDecoder(DecoderStack):
+    """Layers over [x_t; z_t]: position t of the target is joined with column t of the encoder, zero beyond its end.
+    Kalchbrenner et al. 2016, § 3.1, arXiv:1610.10099."""
 
-    Kalchbrenner et al. 2016, § 3.1, arXiv:1610.10099.
-    """
+    uses = (COLUMNS,)
+    source = "column by column"
+    by_column = True
 
     def __init__(self, width: int, layers: Sequence[nn.Module], closing: nn.Module):
         super().__init__(layers, closing)
@@ -264,19 +329,23 @@ class Stacked(DecoderStack):
         z = output.take_along_dim(column[..., None], 1).masked_fill(beyond[..., None], 0.0).view_as(x)
         return self.run(self.join(torch.cat((x, z), -1)), call)
 
+    def rows(self) -> list[Row]:
+        name, formula = "joined with the encoder's column", "W [x; h]"
+        return [between(Block(name, count(self.join), formula=formula, marks=("source",))), *super().rows()]
+
 
 def _remembering(call: Call) -> Call:
-    """A call with a state: one that lasts as long as this call, where it has none."""
+    """The call with a state, a temporary one if it has none."""
     return call if call.state is not None else replace(call, state=State())
 
 
 def _rows(each: Tensor, x: Tensor) -> Tensor:
-    """What each sentence has, for each row of x: the hypotheses of a sentence lie next to each other."""
+    """Repeat the value of each sentence for the rows of x: hypotheses of a sentence are adjacent rows."""
     return each.repeat_interleave(x.size(0) // each.size(0), 0)
 
 
 def _looking(call: Call) -> tuple[Call, Steps | None]:
-    """The call for attention step by step, and who gathers what is seen, where someone watches. The one attention that
-    such a decoder has is found where that of a first layer is."""
+    """The call for attention step by step, and the collector of steps if there is a watcher. The only attention of such
+    a decoder has the place of the first layer's."""
     steps = None if call.watch is None else Steps(call.watch)
     return replace(call.at("0").at("cross"), watch=steps), steps

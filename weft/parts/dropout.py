@@ -1,8 +1,8 @@
-"""Dropout (Srivastava et al. 2014): each feature is zeroed with probability p while training, the rest scaled by
-1/(1 - p), so that the expectation is unchanged; the identity afterwards.
+"""Dropout (Srivastava et al. 2014): in training, each feature is zeroed with probability p and the rest scaled by
+1/(1 - p), so that the expectation is unchanged.
 
-The same thing as `torch.nn.Dropout`, several times as fast on a CPU: a random 64-bit number decides four features
-instead of one.
+Equivalent to `torch.nn.Dropout`, but several times as fast on a CPU: a random 64-bit number decides four features, not
+one.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ class _Drop(torch.autograd.Function):
         cut = min(round(p * _LEVELS), _LEVELS - 1)
         words = torch.empty(-(-x.numel() // 4), dtype=torch.int64, device=x.device).random_(-(2**63), None)
         draws = words.view(torch.int16)[: x.numel()].view(x.shape)  # uniform over -32768 … 32767
-        # 0 or 1 as whole numbers first: torch is five times as slow with truth values.
+        # 0 or 1 as integers first: torch is five times as slow with booleans.
         mask = draws.ge_(cut - _LEVELS // 2).to(x.dtype).mul_(_LEVELS / (_LEVELS - cut))
         ctx.save_for_backward(mask)
         return x * mask
@@ -31,7 +31,7 @@ class _Drop(torch.autograd.Function):
 
 
 class Dropout(nn.Module):
-    """x → x · m / (1 - p) with m ~ Bernoulli(1 - p) while training; x → x otherwise."""
+    """x → x · m / (1 - p) with m ~ Bernoulli(1 - p) in training; x → x otherwise."""
 
     def __init__(self, p: float = 0.0):
         super().__init__()

@@ -1,12 +1,13 @@
-"""Where a model ends: hidden states to words. A head answers three questions: `loss`, `log_probs` and `best`.
+"""Heads turn hidden states into distributions over a vocabulary. A head has three methods: `loss`, `log_probs`, `best`.
 
 Label smoothing (Szegedy et al. 2015, arXiv:1512.00567): the target is (1 - ε) · one-hot + ε / V, so the objective is
 
     (1 - ε) · (-log p[y]) + ε · mean over v of (-log p[v])
 
-The negative log-likelihood without smoothing is returned beside it: perplexity is made of that.
+The negative log-likelihood without smoothing is returned too, for perplexity.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,20 +20,57 @@ FAR = 80.0  # nats: probabilities below e^-80 lose digits in float32, below e^-1
 
 @dataclass(frozen=True)
 class Loss:
-    """Sums over the tokens of a batch, not means: accumulation and many processes normalise by the global count."""
+    """A loss is sums over the tokens of a batch, not means: several batches and workers are normalised together."""
 
-    objective: Tensor  # () what training makes smaller: with label smoothing
-    nll: Tensor  # () negative log-likelihood in nats, without it: e to the mean of it is the perplexity
+    objective: Tensor  # () minimised in training, with label smoothing
+    nll: Tensor  # () negative log-likelihood in nats, without smoothing: exp of its mean is the perplexity
     count: int  # tokens
 
 
-class LinearHead(nn.Module):
-    """softmax(h Wᵀ + b) over the vocabulary. Tied when W is the target embedding (Press & Wolf, arXiv:1608.05859)."""
+class Head(nn.Module, ABC):
+    """A head makes a distribution over its vocabulary from a hidden state."""
 
-    def __init__(self, words: nn.Embedding, smoothing: float = 0.0, chunk: int = 128):
+    @property
+    @abstractmethod
+    def vocabulary(self) -> int:
+        """The number of outcomes."""
+
+    @abstractmethod
+    def loss(self, hidden: Tensor, targets: Tensor) -> Loss:
+        """The loss of n tokens: hidden (n, D) and targets (n) → sums."""
+
+    @abstractmethod
+    def log_probs(self, hidden: Tensor) -> Tensor:
+        """Log-probabilities of all outcomes: (…, D) → (…, V)."""
+
+    def best(self, hidden: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        """The k most probable outcomes of each row: (R, D) → log-probabilities and ids, (R, k) each."""
+        return largest(self.log_probs(hidden), k)
+
+    def tied_to(self, embedding: nn.Module) -> bool:
+        """Whether the head shares parameters with this embedding."""
+        return not set(self.parameters()).isdisjoint(embedding.parameters())
+
+    def projection(self) -> tuple[Tensor, Tensor] | None:
+        """W (V, D) and b (V) if the distribution is softmax(h Wᵀ + b), else None; for exports."""
+        return None
+
+
+class SoftmaxHead(Head):
+    """softmax(h Wᵀ + b) over the vocabulary. Tied when W is the target embedding (Press & Wolf, arXiv:1608.05859).
+
+    Without a bias, b stays 0.
+    """
+
+    def __init__(self, words: nn.Embedding, smoothing: float = 0.0, chunk: int = 128, bias: bool = True):
         super().__init__()
         self.words = words  # W is its weight, (V, D)
-        self.bias = nn.Parameter(torch.zeros(words.num_embeddings))
+        zeros = torch.zeros(words.num_embeddings)
+        self.bias: Tensor
+        if bias:
+            self.bias = nn.Parameter(zeros)
+        else:
+            self.register_buffer("bias", zeros, persistent=False)
         self.smoothing = smoothing
         self.chunk = chunk  # rows of logits in memory at a time
 
@@ -41,9 +79,8 @@ class LinearHead(nn.Module):
         return self.words.num_embeddings
 
     def loss(self, hidden: Tensor, targets: Tensor) -> Loss:
-        """hidden (n, D) and targets (n) of n real tokens."""
         inputs = [hidden, self.words.weight, self.bias]
-        if not torch.is_grad_enabled():  # inside, torch would ask for gradients all the same
+        if not torch.is_grad_enabled():  # otherwise the function would compute gradients
             inputs = [tensor.detach() for tensor in inputs]
         objective, nll = _ChunkedCrossEntropy.apply(*inputs, targets, self.smoothing, self.chunk)  # type: ignore[no-untyped-call]
         return Loss(objective, nll, targets.numel())
@@ -54,14 +91,13 @@ class LinearHead(nn.Module):
     def log_probs(self, hidden: Tensor) -> Tensor:
         return self.logits(hidden).log_softmax(-1)  # (…, V)
 
-    def best(self, hidden: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """The k best words of each row and their log-probabilities: (R, D) → (R, k) each."""
-        return largest(self.log_probs(hidden), k)
+    def projection(self) -> tuple[Tensor, Tensor]:
+        return self.words.weight, self.bias
 
 
 def largest(scores: Tensor, k: int, block: int = 64) -> tuple[Tensor, Tensor]:
-    """`scores.topk(k)` of a long row in less than half the time: the k largest lie in the k blocks whose largest is
-    largest. (R, V) → values and indices, (R, k) each."""
+    """`scores.topk(k)` for long rows, in less than half the time: (R, V) → values and indices, (R, k) each. The k
+    largest lie in the k blocks with the largest maxima."""
     whole = scores.size(1) // block * block
     if whole < 4 * k * block:
         return scores.topk(k, -1)
@@ -78,9 +114,9 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     """Smoothed cross-entropy of a linear layer, a few rows of logits at a time.
 
     With p = softmax(h Wᵀ + b) and the smoothed target q = (1 - ε) · one-hot + ε / V, the gradient with respect to the
-    logits is p - q. The part of p is used up in the forward pass, while a chunk is still in the cache: logits are
-    computed once and never stored, and one small buffer serves all chunks. The part of q needs no logits at all: it is
-    a lookup and a mean. More than twice as fast as `F.cross_entropy` on a 10,000 word vocabulary.
+    logits is p - q. The term of p is used up in the forward pass, while a chunk is in the cache: logits are computed
+    once and never stored, in one small buffer. The term of q needs no logits: it is a lookup and a mean. This is more
+    than twice as fast as `F.cross_entropy` with a vocabulary of 10,000.
     """
 
     @staticmethod
@@ -101,7 +137,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             chosen = scores.gather(1, target)[:, 0]
             p = torch.softmax(scores, 1, out=scores)
             surprise = -p.gather(1, target)[:, 0].log()
-            lost = surprise > FAR  # its probability is no full float any more, its logarithm still is
+            lost = surprise > FAR  # the probability has lost digits, but its logarithm has not
             if lost.any():
                 surprise[lost] = -F.linear(h[lost], weight, bias).log_softmax(1).gather(1, target[lost])[:, 0]
             nll += surprise.sum()
@@ -123,7 +159,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 def _gradient_of_target(
     hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """What -q adds to the gradients of hidden, weight and bias."""
+    """The term of -q in the gradients of hidden, weight and bias."""
     sure, even = smoothing - 1.0, -smoothing / weight.size(0)
     hidden_grad = torch.addcmul(even * weight.sum(0), weight[targets], weight.new_tensor(sure))  # (n, D)
     weight_grad = (even * hidden.sum(0)).repeat(weight.size(0), 1)  # (V, D)

@@ -1,4 +1,4 @@
-"""What lets the positions of a sequence know of each other, and what lectures compare such parts by.
+"""Mixers let the positions of a sequence interact; lectures compare them by the cost of a layer.
 
                    a layer costs     sequential steps   longest path
     attention      t² · k            1                  1                  arXiv:1706.03762, table 1
@@ -11,26 +11,28 @@ for t tokens, k wide, and a window of w.
 from collections.abc import Sequence
 from itertools import cycle
 
-from torch import nn
+from weft.parts.body import Body
 
 
-class Mixer(nn.Module):
-    """(x, call) → x, and what such a part declares of itself."""
+class Mixer(Body):
+    """A mixer is (x, call) → x, where positions may depend on each other. It declares its cost and its inputs."""
 
-    says: str  # what the lectures say a layer costs
+    role = "mixer"
+    complexity: str  # the cost of a layer, as in the lectures
     is_sequential: bool  # each position waits for the one before it
-    reach: int | None  # how many positions away one layer looks, on its longer side; None: as many as there are
+    reach: int | None  # how many positions away one layer can see, on its longer side; None: all
+    attends = False  # it weights single positions, so each of them has to be a token
+    needs: tuple[str, ...] = ()  # extras of the encoder (see `parts.layers`) that it requires
+    uses: tuple[str, ...] = ()  # extras of the encoder that it uses if present
 
     def sequential_steps(self, length: int) -> int:
-        """Steps of one layer over so many tokens that have to wait for each other."""
+        """The number of steps of a layer over this many tokens that must be computed in sequence."""
         return length if self.is_sequential else 1
 
 
 def path_length(layers: Sequence[Mixer], length: int) -> int | None:
-    """Steps on the longest way between two of so many tokens, through as many layers as it takes.
-
-    Where it takes more layers than there are, the same ones come again; None: no number of them is enough.
-    """
+    """The longest path, in steps, between two of this many tokens, through as many layers as it takes. If there are too
+    few layers, the same ones are repeated; None: no number of layers is enough."""
     steps, left = 0, length - 1
     if left and all(layer.reach == 0 for layer in layers):
         return None
@@ -43,12 +45,9 @@ def path_length(layers: Sequence[Mixer], length: int) -> int | None:
 
 
 def path_across(encoder: Sequence[Mixer], looks: Sequence[Mixer], decoder: Sequence[Mixer], length: int) -> int | None:
-    """Steps on the longest way from a token of a source to one of its translation, each of so many tokens.
-
-    Where a decoder looks at the source, it sees all of it from each of its positions, with a recurrence around it too.
-    Where it does not, the way leads through the encoder to what it hands on, and from there through the decoder: no
-    layer of it where the encoder hands on a column for each position.
-    """
+    """The longest path, in steps, from a token of a source to one of its translation, both of this length. With
+    attention to the source, every position of the decoder sees all of it. Otherwise the path leads through the encoder,
+    and then through the decoder, unless that receives a column for each position."""
     if looks:
         return min(look.sequential_steps(length) for look in looks)
     ways = [path_length(side, length) for side in (encoder, decoder) if side]

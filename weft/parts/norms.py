@@ -1,24 +1,49 @@
-"""Norms: each position's features brought to one scale.
+"""Norms bring the features of each position to one scale.
 
     layer   g ⊙ (x - mean) / √(var + ε) + b                                   Ba et al. 2016, arXiv:1607.06450
     rms     g ⊙ x / √(mean(x²) + ε)                                    Zhang & Sennrich 2019, arXiv:1910.07467
 
-ε stands inside the root: it keeps a vector of equal features from dividing by zero.
+ε is inside the root: it prevents division by zero for a vector of equal features.
 """
 
 from torch import nn
 
+from weft.parts.diagram import Block, quiet
 
-def layer_norm(width: int, epsilon: float = 1e-5) -> nn.Module:
+
+class Norm(nn.Module):
+    """A norm is x → x, applied to each position by itself."""
+
+    role = "norms"
+    label: str  # in the diagram; empty: there is nothing to draw
+
+    def blocks(self) -> list[Block]:
+        """Its block in the diagram; none if there is nothing to draw."""
+        return [quiet(self.label, self)] if self.label else []
+
+
+class LayerNorm(nn.LayerNorm, Norm):
     """g ⊙ (x - mean) / √(var + ε) + b over the features"""
-    return nn.LayerNorm(width, eps=epsilon)
+
+    label = "layer norm"
+
+    def __init__(self, width: int, epsilon: float = 1e-5):
+        super().__init__(width, eps=epsilon)
 
 
-def rms_norm(width: int, epsilon: float = 1e-6) -> nn.Module:
+class RMSNorm(nn.RMSNorm, Norm):
     """g ⊙ x / √(mean(x²) + ε) over the features"""
-    return nn.RMSNorm(width, eps=epsilon)
+
+    label = "RMS norm"
+
+    def __init__(self, width: int, epsilon: float = 1e-6):
+        super().__init__(width, eps=epsilon)
 
 
-def no_norm(width: int) -> nn.Module:
+class NoNorm(nn.Identity, Norm):
     """x"""
-    return nn.Identity()
+
+    label = ""
+
+    def __init__(self, width: int):
+        super().__init__()

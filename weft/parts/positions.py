@@ -1,9 +1,9 @@
-"""Positions: without them "Man eats small dinosaur" and all its permutations are one bag of words.
+"""Positional encodings: without them "Man eats small dinosaur" and all its permutations are the same bag of words.
 
     PE[pos, 2i] = sin(pos / 10000^(2i/d)),   PE[pos, 2i+1] = cos(pos / 10000^(2i/d))       arXiv:1706.03762, § 3.5
 
-A position part takes token embeddings (B, T, D - features) and returns (B, T, D): those that add have no features of
-their own, those that concatenate take some of the width.
+A position part takes token embeddings (B, T, D - features) and returns (B, T, D): those that add have 0 features, those
+that concatenate take some of the width.
 """
 
 import torch
@@ -21,10 +21,10 @@ def sinusoids(length: int, features: int) -> Tensor:
 
 
 class Position(nn.Module):
-    """(embeddings, positions) → embeddings that know where they stand."""
+    """A position part is (embeddings, positions) → embeddings with encoded positions."""
 
-    features = 0  # how much of the width the part keeps for itself
-    limit: int | None = None  # the longest sequence it knows, where there is one
+    features = 0  # the share of the width that encodes positions only
+    limit: int | None = None  # the longest sequence, if limited
 
     def forward(self, x: Tensor, positions: Tensor | None) -> Tensor:
         raise NotImplementedError
@@ -38,15 +38,15 @@ class NoPosition(Position):
 
 
 class Sinusoid(Position):
-    """x + PE. Any length: the table grows when a longer sequence comes."""
+    """x + PE, for any length: the table of PE grows as needed."""
 
     def __init__(self, width: int):
         super().__init__()
-        self.register_buffer("table", sinusoids(256, width), persistent=False)
+        self.register_buffer("table", torch.empty(0, width), persistent=False)
         self.table: Tensor
 
     def rows(self, x: Tensor, positions: Tensor | None) -> Tensor:
-        """PE at the given positions, (B, T, features); at 0, 1, 2 … where none are given, (T, features)."""
+        """PE at the given positions, (B, T, features), or at 0, 1, 2 …, (T, features)."""
         needed = x.size(1) if positions is None else int(positions.max()) + 1
         if needed > self.table.size(0):
             self.table = sinusoids(2 * needed, self.table.size(1)).to(self.table)
@@ -57,7 +57,7 @@ class Sinusoid(Position):
 
 
 class ConcatenatedSinusoid(Sinusoid):
-    """[x; PE], as two of the lectures draw it: a part of the width tells the position and nothing else."""
+    """[x; PE], as in two of the lectures: a part of the width encodes the position only."""
 
     def __init__(self, features: int):
         super().__init__(features)
@@ -69,7 +69,7 @@ class ConcatenatedSinusoid(Sinusoid):
 
 
 class Learned(Position):
-    """x + P[pos] with one learned vector for each of the first `limit` positions, and none beyond."""
+    """x + P[pos], with a learned vector for each of `limit` positions."""
 
     def __init__(self, width: int, limit: int):
         super().__init__()

@@ -1,15 +1,16 @@
-"""Recurrence: a state that is carried from token to token, and changed by each.
+"""Recurrence: a state that is passed from token to token, and updated by each.
 
     LSTM   i, f, o = σ(W x_t + U h_{t-1} + b)  (three of them)                     Hochreiter & Schmidhuber 1997
            c_t = f ⊙ c_{t-1} + i ⊙ tanh(W x_t + U h_{t-1} + b),   h_t = o ⊙ tanh(c_t)
     GRU    r, z = σ(W x_t + U h_{t-1} + b)  (two of them)                          Cho et al. 2014, arXiv:1406.1078
            n = tanh(W x_t + r ⊙ (U h_{t-1} + b)),   h_t = (1 - z) ⊙ n + z ⊙ h_{t-1}
 
-The GRU has its reset gate r after the product with U, as all fast kernels do; the paper has it before. A cell goes over
-a whole sequence in torch's fused kernel, or one step at a time where something must happen between two steps. On a CPU
-torch fuses the LSTM alone: a GRU goes through its own steps there, and takes many times as long for a single sentence.
+The GRU has its reset gate r after the product with U, as all fast kernels do; the paper has it before. A cell processes
+a sequence in torch's fused kernel, or step by step if something must happen between two steps. On a CPU torch fuses the
+LSTM only: a GRU computes its steps one by one, and takes many times as long for a single sentence.
 """
 
+from dataclasses import replace
 from typing import TypeVar
 
 import torch
@@ -18,14 +19,16 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from weft.parts.call import Call
+from weft.parts.diagram import Block, count
 from weft.parts.mixer import Mixer
 
 Read = TypeVar("Read", Tensor, PackedSequence)
 
 
 class Cell(nn.Module):
-    """One recurrence. Its state is one tensor (B, vectors · D) that begins with h, which is also its output."""
+    """A cell is one recurrence. Its state is one tensor (B, vectors · D) that begins with h, its output."""
 
+    role = "mixer"
     vectors: int  # of width D in a state
     rnn: nn.RNNBase
 
@@ -34,40 +37,39 @@ class Cell(nn.Module):
         return self.rnn.hidden_size
 
     def sequence(self, x: Tensor, start: Tensor | None, keep: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """All steps at once: (B, T, inputs) → outputs (B, T, D) and the last state. No start: zeros.
-
-        Told which positions are real, it ends with the last of them, and its outputs are zeros from there on.
-        """
+        """All steps at once: (B, T, inputs) → outputs (B, T, D) and the last state. No start: zeros. With `keep`, the
+        last state is that of the last real position, and outputs beyond it are zeros."""
         first = x.new_zeros(x.size(0), self.vectors * self.width) if start is None else start
-        if keep is None or keep.is_meta:  # where only shapes are computed, nothing is padding
+        if keep is None or keep.is_meta:  # on the meta device, nothing is padding
             return self._fused(x, first)
         packed = pack_padded_sequence(x, keep.sum(1).cpu(), batch_first=True, enforce_sorted=False)
         output, end = self._fused(packed, first)
         return pad_packed_sequence(output, batch_first=True, total_length=x.size(1))[0], end
 
     def gates(self, x: Tensor, column: int = 0) -> Tensor:
-        """What an input adds to the gates: (…, n) → (…, gates · D), through n columns of W from this one on.
-
-        The bias comes with the first of them, so that an input in pieces has it once.
-        """
+        """The contribution of an input to the gates: (…, n) → (…, gates · D), by n columns of W from `column` on. The
+        bias is added with column 0, so that an input in pieces gets it once."""
         weight, _, bias, _ = self.rnn.all_weights[0]
         return F.linear(x, weight[:, column : column + x.size(-1)], None if column else bias)
 
     def own_gates(self, h: Tensor) -> Tensor:
-        """What the state adds to the gates, U h and its bias: (B, D) → (B, gates · D)."""
+        """The contribution of the state to the gates, U h and its bias: (B, D) → (B, gates · D)."""
         _, weight, _, bias = self.rnn.all_weights[0]
         return F.linear(h, weight, bias)
 
     def step(self, gates: Tensor, state: Tensor) -> Tensor:
-        """One step: what the inputs add to the gates (B, gates · D), and the state before it → the state after."""
+        """One step: the inputs' contribution to the gates (B, gates · D), and the last state → the next state."""
         raise NotImplementedError
 
     def _fused(self, x: Read, start: Tensor) -> tuple[Read, Tensor]:
         raise NotImplementedError
 
+    def block(self, formula: str = "", *marks: str) -> Block:
+        return Block(type(self).__name__, count(self), formula=formula, marks=("loop", *marks))
+
 
 class LSTM(Cell):
-    """Long short-term memory: what the cell c keeps passes through no matrix on its way through time."""
+    """Long short-term memory: the cell c is passed on through time without a matrix."""
 
     vectors = 2
 
@@ -88,7 +90,7 @@ class LSTM(Cell):
 
 
 class GRU(Cell):
-    """Gated recurrent unit: one gate decides how much of the old state stays, another how much of it is asked."""
+    """Gated recurrent unit: one gate decides how much of the old state stays, another how much of it is read."""
 
     vectors = 1
 
@@ -109,9 +111,9 @@ class GRU(Cell):
 
 
 class Recurrence(Mixer):
-    """Cells that go over a sequence, one token after the other."""
+    """A recurrence has cells that read a sequence token by token."""
 
-    says = "t·k²"
+    complexity = "t·k²"
     is_sequential = True
     reach = None
 
@@ -128,9 +130,12 @@ class Forward(Recurrence):
     def forward(self, x: Tensor, call: Call) -> Tensor:
         return _read(self.cell, x, call)  # (B, T, D)
 
+    def block(self) -> Block:
+        return self.cell.block()
+
 
 class Backward(Recurrence):
-    """A cell that reads from the last real token to the first. What is real stands on the left."""
+    """A cell that reads from the last real token to the first. Padding is on the right."""
 
     direction = "backward"
 
@@ -139,12 +144,16 @@ class Backward(Recurrence):
         self.cell = cell
 
     def forward(self, x: Tensor, call: Call) -> Tensor:
-        order = _backwards(x, call.keep)[..., None]  # (B, T, 1): read in this order, and put back in the same
+        order = _backwards(x, call.keep)[..., None]  # (B, T, 1): its own inverse
         return _read(self.cell, x.take_along_dim(order, 1), call).take_along_dim(order, 1)  # (B, T, D)
+
+    def block(self) -> Block:
+        block = self.cell.block()
+        return replace(block, name=f"{block.name}, backwards")
 
 
 class Both(Recurrence):
-    """[h→; h←]: a token's past and its future, half of the width each (Schuster & Paliwal 1997)."""
+    """[h→; h←]: the past and the future of a token, half of the width each (Schuster & Paliwal 1997)."""
 
     direction = "both"
 
@@ -157,17 +166,19 @@ class Both(Recurrence):
         past, future = self.forwards(x, call.at("forwards")), self.backwards(x, call.at("backwards"))
         return torch.cat((past, future), -1)  # (B, T, D)
 
+    def block(self) -> Block:
+        block = self.forwards.block()
+        return replace(block, name=f"{block.name}, both ways", parameters=count(self))
+
 
 def state_name(call: Call) -> str:
-    """What a recurrent part at this place is remembered under."""
+    """The name under which the state of the part at this place is stored."""
     return f"{call.place}.state"
 
 
 def _read(cell: Cell, x: Tensor, call: Call) -> Tensor:
-    """The outputs of a cell that goes over x, on from where its state says, and its new state is remembered there.
-
-    Padding stands on the right: it is read after all that is real, or not at all where someone remembers the state.
-    """
+    """Run a cell over x, from the stored state on, and store its new state. Padding is on the right: it is read after
+    all real tokens, or not at all if the state is stored."""
     if call.state is None:
         return cell.sequence(x, None)[0]  # (B, T, D)
     name = state_name(call)
@@ -177,7 +188,7 @@ def _read(cell: Cell, x: Tensor, call: Call) -> Tensor:
 
 
 def _backwards(x: Tensor, keep: Tensor | None) -> Tensor:
-    """Positions of each row from its last real one to its first, padding where it was: (B, T)."""
+    """Positions of each row from its last real one to its first, with padding in place: (B, T)."""
     forwards = torch.arange(x.size(1), device=x.device).expand(x.shape[:2])
     if keep is None:
         return forwards.flip(1)

@@ -1,4 +1,4 @@
-"""Learning rates over the steps of a training, as a fraction of the peak. Step 1 is the first."""
+"""Learning rate schedules: fractions of the peak, by step. Step 1 is the first."""
 
 import math
 from collections.abc import Callable

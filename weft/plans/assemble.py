@@ -1,41 +1,58 @@
-"""From a plan to a model: the parts list, read aloud."""
+"""The shapes of models: a plan's parts are built, and put together."""
 
 from torch import nn
 
-from weft.models.sequence_to_sequence import SequenceToSequence
-from weft.parts.ends import Entrance
-from weft.parts.layers import Across, Layer, Wiring, Within
+from weft.models.base import Model
+from weft.models.decoder_only import DecoderOnly
+from weft.models.encoder_decoder import EncoderDecoder
+from weft.parts.frontend import Frontend
+from weft.parts.layers import CrossSublayer, Layer, Sublayer, Wiring
+from weft.parts.mixer import Mixer
+from weft.parts.norms import NoNorm
 from weft.parts.recurrent import Cell
 from weft.plans import catalogues as c
-from weft.plans.check import check, dealt
-from weft.plans.plan import Decoder, Encoder, Plan
+from weft.plans.catalogue import Catalogue
+from weft.plans.plan import Decoder, Encoder, Plan, part_of_layer
 
 
-def assemble(plan: Plan) -> SequenceToSequence:
-    check(plan)
-    source = _entrance(plan, plan.encoder.dropout)
-    target = _entrance(plan, plan.decoder.dropout, source.embedding if plan.ends.sharing == "joint" else None)
-    model = SequenceToSequence(
+def encoder_decoder(plan: Plan) -> EncoderDecoder:
+    """A source is read as a whole, a target is written token by token (arXiv:1706.03762)"""
+    source = _frontend(plan, plan.encoder.dropout)
+    target = _frontend(plan, plan.decoder.dropout, source.embedding if plan.sharing == "joint" else None)
+    model = EncoderDecoder(
         source,
-        c.ENCODERS.build(plan.encoder.stack, _Shelf(plan.encoder, plan.width)),
+        c.ENCODERS.build(plan.encoder.stack, _SideParts(plan.encoder, plan.width)),
         target,
-        c.DECODERS.build(plan.decoder.stack, _DecoderShelf(plan.decoder, plan.width)),
-        c.HEADS.build(plan.ends.head, target.embedding, plan.width),
+        c.DECODERS.build(plan.decoder.stack, _DecoderParts(plan.decoder, plan.width)),
+        c.HEADS.build(plan.head, target.embedding, plan.width),
     )
     c.INITS.build(plan.init, model)
     return model
 
 
-def _entrance(plan: Plan, dropout: float, shared: nn.Module | None = None) -> Entrance:
-    position = c.POSITIONS.build(plan.ends.position, plan.width)
-    embedding = shared or c.EMBEDDINGS.build(plan.ends.embedding, plan.ends.vocabulary, plan.width - position.features)
-    return Entrance(embedding, position, dropout)
+def decoder(plan: Plan) -> DecoderOnly:
+    """Each token is predicted from those before it (Radford et al. 2018)"""
+    tokens = _frontend(plan, plan.decoder.dropout)
+    model = DecoderOnly(
+        tokens,
+        c.DECODERS.build(plan.decoder.stack, _DecoderParts(plan.decoder, plan.width)),
+        c.HEADS.build(plan.head, tokens.embedding, plan.width),
+    )
+    c.INITS.build(plan.init, model)
+    return model
 
 
-class _Shelf:
-    """The parts of the encoder (see `stacks.Shelf`)."""
+MODELS: Catalogue[Model] = Catalogue("model", ("plan",), {"encoder-decoder": encoder_decoder, "decoder": decoder})
 
-    is_causal = False
+
+def _frontend(plan: Plan, dropout: float, shared: nn.Module | None = None) -> Frontend:
+    position = c.POSITIONS.build(plan.position, plan.width)
+    embedding = shared or c.EMBEDDINGS.build(plan.embedding, plan.vocabulary, plan.width - position.features)
+    return Frontend(embedding, position, dropout)
+
+
+class _SideParts:
+    """The parts of the encoder (see `stacks.SideParts`)."""
 
     def __init__(self, side: Encoder, width: int):
         self.side = side
@@ -47,40 +64,41 @@ class _Shelf:
         return Layer({name: sublayer for name, sublayer in self._sublayers(i).items() if sublayer is not None})
 
     def _sublayers(self, i: int) -> dict[str, nn.Module | None]:
-        feed = c.FEED_FORWARDS.build(dealt(self.side.feed_forward, i), self.width)
-        return {"mix": self.mix(i), "feed": feed and Within(self.wiring(i), feed)}
+        feed = c.FEED_FORWARDS.build(part_of_layer(self.side.feed_forward, i), self.width)
+        return {"mix": self.mix(i), "feed": feed and Sublayer(self.wiring(i), feed)}
 
-    def mix(self, i: int) -> Within:
-        return Within(self.wiring(i), c.MIXERS.build(dealt(self.side.mixer, i), self.width, self.is_causal))
+    def mix(self, i: int) -> Sublayer:
+        mixer = c.MIXERS.build(part_of_layer(self.side.mixer, i), self.width, self.side.is_causal)
+        return Sublayer(self.wiring(i), mixer)
 
     def wiring(self, i: int) -> Wiring:
-        norm, join = c.NORMS.build(dealt(self.side.norm, i), self.width), c.JOINS.build(dealt(self.side.join, i))
-        return c.WIRINGS.build(dealt(self.side.wiring, i), norm, self.dropout, join)
+        norm = c.NORMS.build(part_of_layer(self.side.norm, i), self.width)
+        join = c.JOINS.build(part_of_layer(self.side.join, i))
+        return c.WIRINGS.build(part_of_layer(self.side.wiring, i), norm, self.dropout, join)
 
     def closing(self) -> nn.Module:
         if not self.wiring(0).open_ended:
-            return nn.Identity()
-        return c.NORMS.build(dealt(self.side.norm, self.layers - 1), self.width)
+            return NoNorm(self.width)
+        return c.NORMS.build(part_of_layer(self.side.norm, self.layers - 1), self.width)
 
 
-class _DecoderShelf(_Shelf):
-    """The parts of the decoder (see `stacks.DecoderShelf`)."""
+class _DecoderParts(_SideParts):
+    """The parts of the decoder (see `stacks.DecoderParts`)."""
 
-    is_causal = True
     side: Decoder
 
     def _sublayers(self, i: int) -> dict[str, nn.Module | None]:
         mix, feed = super()._sublayers(i).items()
         cross = self._cross(i)
-        return dict([mix, ("cross", cross and Across(self.wiring(i), cross)), feed])
+        return dict([mix, ("cross", cross and CrossSublayer(self.wiring(i), cross)), feed])
 
-    def _cross(self, i: int) -> nn.Module | None:
-        return c.CROSSES.build(dealt(self.side.cross, i), self.width)
+    def _cross(self, i: int) -> Mixer | None:
+        return c.CROSSES.build(part_of_layer(self.side.cross, i), self.width)
 
-    def cross(self, i: int) -> nn.Module:
+    def cross(self, i: int) -> Mixer:
         cross = self._cross(i)
-        assert cross is not None, "a plan without one does not pass the check"
+        assert cross is not None, "rules refuse a plan without one"
         return cross
 
     def cell(self, i: int, inputs: int) -> Cell:
-        return c.CELLS[dealt(self.side.mixer, i).name](inputs, self.width)
+        return c.CELLS[part_of_layer(self.side.mixer, i).name](inputs, self.width)

@@ -1,8 +1,8 @@
 """A catalogue per slot: one visible dictionary from name to maker.
 
-It is the only dispatch in the package, and the one list that help, documentation, contract tests and the "did you mean"
-sentence are all made from. A maker is a class or a function: what it is *given* comes first, the *options* that a plan
-may set are keyword-only or have a default, and a default is written there and nowhere else.
+It is the only dispatch in the package, and the source of help, documentation, contract tests and "did you mean"
+suggestions. A maker is a class or a function: its *given* arguments come first; the *options* that a plan may set are
+keyword-only or have a default, which is written there and nowhere else.
 """
 
 import inspect
@@ -13,10 +13,12 @@ from weft.errors import WeftError, unknown
 from weft.plans.part import Part
 
 Made = TypeVar("Made")
-_SIMPLE: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), str: (str,)}
+_SIMPLE: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), str: (str,), bool: (bool,)}
 
 
 class Catalogue(Generic[Made]):
+    """The parts that a slot may hold, by name."""
+
     def __init__(
         self,
         slot: str,
@@ -27,30 +29,39 @@ class Catalogue(Generic[Made]):
         self.slot = slot
         self.given = given  # names of the arguments that the assembler supplies
         self.makers = dict(makers)
-        self.inner = dict(inner or {})  # options that name parts themselves, and where those are listed
+        self.inner = dict(inner or {})  # options that are parts themselves, with their catalogues
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.makers)
 
     def about(self, name: str) -> str:
-        """One line on a part, from its maker."""
+        """The description of a part: the first line of its maker's docstring."""
         lines = (inspect.getdoc(self.makers[name]) or "").strip().splitlines()
         return lines[0].rstrip(".") if lines else ""
 
     def options(self, name: str) -> dict[str, inspect.Parameter]:
-        """What a plan may set."""
+        """The options that a plan may set."""
         parameters = list(inspect.signature(self.makers[name]).parameters.values())[len(self.given) :]
         return {p.name: p for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
 
+    def makes(self, name: str) -> Any:
+        """The class of a part, by its maker's annotation, so that its declarations are known before it is built."""
+        maker = self.makers[name]
+        return maker if isinstance(maker, type) else inspect.signature(maker).return_annotation
+
     def value(self, part: Part, option: str) -> Any:
-        """What a part has for an option: as the plan says, else the maker's default; None where there is no such."""
+        """The value of an option: the plan's, else the maker's default; None if the part has no such option."""
         if option in part.options or part.name not in self.makers:
             return part.options.get(option)
         known = self.options(part.name)
         return known[option].default if option in known else None
 
-    def problems(self, part: Part, where: str) -> list[str]:
-        """Everything that is wrong with a choice, in words."""
+    def problems(self, choice: Any, where: str) -> list[str]:
+        """Everything wrong with a choice (a part, or its YAML value), as sentences."""
+        try:
+            part = Part.read(choice, where)
+        except WeftError as error:
+            return [str(error)]
         if part.name not in self.makers:
             return [f"{where}: {unknown(self.slot, part.name, self.makers, 'weft show parts')}"]
         found = []
@@ -59,26 +70,28 @@ class Catalogue(Generic[Made]):
             if key not in options:
                 allowed = unknown(f"option of {self.slot} {part.name!r} named", key, options)
                 found.append(f"{where}: {allowed if options else f'{self.slot} {part.name!r} has no options.'}")
-            elif (wanted := _plain_type(options[key])) and not _fits(value, wanted, options[key]):
-                found.append(f"{where}.{key}: {wanted.__name__} is wanted, not {value!r}.")
             elif key in self.inner:
-                found += self.inner[key].problems(Part.read(value, where), f"{where}.{key}")
+                found += self.inner[key].problems(value, f"{where}.{key}")
+            elif (expected := _plain_type(options[key])) and not _fits(value, expected, options[key]):
+                found.append(f"{where}.{key}: expected {expected.__name__}, got {value!r}.")
         return found
 
-    def build(self, part: Part, *given: Any) -> Made:
+    def build(self, choice: Any, *given: Any) -> Made:
+        """Build the part that a choice (a part, or its YAML value) names, from the given arguments."""
         assert len(given) == len(self.given), f"{self.slot} is given {self.given}"
-        if wrong := self.problems(part, self.slot):
+        if wrong := self.problems(choice, self.slot):
             raise WeftError("\n".join(wrong))
+        part = Part.read(choice, self.slot)
         return self.makers[part.name](*given, **part.options)
 
 
 def _plain_type(option: inspect.Parameter) -> type | None:
-    """int, float or str, where the annotation is one of them or one of them and None."""
+    """int, float, str or bool if the annotation is one of them, or one of them and None."""
     kinds = [kind for kind in _SIMPLE if option.annotation in (kind, kind | None)]
     return kinds[0] if kinds else None
 
 
-def _fits(value: Any, wanted: type, option: inspect.Parameter) -> bool:
+def _fits(value: Any, expected: type, option: inspect.Parameter) -> bool:
     if value is None:
         return option.default is None
-    return isinstance(value, _SIMPLE[wanted]) and not isinstance(value, bool)
+    return isinstance(value, _SIMPLE[expected]) and isinstance(value, bool) == (expected is bool)

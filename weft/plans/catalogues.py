@@ -4,29 +4,35 @@ from functools import partial
 
 from torch import nn
 
-from weft.parts import activations, inits, schedules
-from weft.parts.attention import Attention, causal, full
+from weft.parts import activations, batching, inits, optimisers, schedules
+from weft.parts.attention import Attention
+from weft.parts.batching import Batching
+from weft.parts.body import Body
+from weft.parts.context_attention import Additive, ContextAttention, Dot, General
 from weft.parts.convolution import Bottleneck, Convolution, GatedConvolution
-from weft.parts.ends import ScaledEmbedding
-from weft.parts.feed_forward import Product
-from weft.parts.heads import LinearHead
-from weft.parts.layers import Add, PostNorm, PreNorm, Replace, ScaledAdd, Wiring
-from weft.parts.lookup import Additive, Dot, General, Lookup
+from weft.parts.feed_forward import FeedForward
+from weft.parts.frontend import ScaledEmbedding
+from weft.parts.heads import Head, SoftmaxHead
+from weft.parts.layers import Add, Decoder, EncoderStack, Join, NoResidual, PostNorm, PreNorm, ScaledAdd, Wiring
 from weft.parts.mixer import Mixer
-from weft.parts.norms import layer_norm, no_norm, rms_norm
+from weft.parts.norms import LayerNorm, NoNorm, Norm, RMSNorm
+from weft.parts.optimisers import Optimiser
+from weft.parts.patterns import Pattern, Window
 from weft.parts.positions import ConcatenatedSinusoid, Learned, NoPosition, Position, Sinusoid
-from weft.parts.recurrent import GRU, LSTM, Backward, Both, Cell, Forward
+from weft.parts.recurrent import GRU, LSTM, Backward, Both, Cell, Forward, Recurrence
+from weft.parts.relative_positions import RelativePosition, Rotary
 from weft.parts.schedules import Schedule
 from weft.plans import stacks
 from weft.plans.catalogue import Catalogue
-from weft.plans.part import Part
 
 ACTIVATIONS: Catalogue[nn.Module] = Catalogue(
     "activation",
     (),
     {
         "relu": activations.relu,
+        "relu2": activations.relu2,
         "gelu": activations.gelu,
+        "gelu-tanh": activations.gelu_tanh,
         "swish": activations.swish,
         "elu": activations.elu,
         "selu": activations.selu,
@@ -38,19 +44,45 @@ ACTIVATIONS: Catalogue[nn.Module] = Catalogue(
 )
 
 
-def mlp(width: int, *, hidden: int | None = None, activation: str = "relu", dropout: float = 0.0) -> Product:
-    """max(0, x W₁ + b₁) W₂ + b₂, four times as wide inside unless told (arXiv:1706.03762)"""
-    return Product(width, hidden or 4 * width, [ACTIVATIONS.build(Part(activation))], dropout)
+def no_relative_position(heads: int, key_width: int, value_width: int) -> None:
+    """Plain Q Kᵀ: positions are known from the embeddings only"""
 
 
-def _gated(gate: str, width: int, *, hidden: int | None = None, dropout: float = 0.0) -> Product:
-    factors = [ACTIVATIONS.build(Part(name)) for name in (gate, "identity")]
-    return Product(width, hidden or 8 * width // 3, factors, dropout)
+def rotary(heads: int, key_width: int, value_width: int, *, base: float = 10000.0) -> Rotary:
+    """Queries and keys turned by angles that grow with their positions (arXiv:2104.09864)"""
+    return Rotary(base)
 
 
-def _gated_unit(gate: str) -> "partial[Product]":
+def full() -> None:
+    """Every query sees every key; in decoders, every key of its past"""
+
+
+def window(*, width: int = 128) -> Window:
+    """A query sees keys at most this many positions away (arXiv:2004.05150)"""
+    return Window(width)
+
+
+RELATIVE_POSITIONS: Catalogue[RelativePosition | None] = Catalogue(
+    "mixer.position", ("heads", "key_width", "value_width"), {"none": no_relative_position, "rotary": rotary}
+)
+PATTERNS: Catalogue[Pattern | None] = Catalogue("mixer.pattern", (), {"full": full, "window": window})
+
+
+def mlp(
+    width: int, *, hidden: int | None = None, activation: str = "relu", dropout: float = 0.0, bias: bool = True
+) -> FeedForward:
+    """max(0, x W₁ + b₁) W₂ + b₂, by default four times as wide inside (arXiv:1706.03762)"""
+    return FeedForward(width, hidden or 4 * width, [ACTIVATIONS.build(activation)], dropout, bias)
+
+
+def _gated(gate: str, width: int, *, hidden: int | None = None, dropout: float = 0.0, bias: bool = True) -> FeedForward:
+    factors = [ACTIVATIONS.build(name) for name in (gate, "identity")]
+    return FeedForward(width, hidden or 8 * width // 3, factors, dropout, bias)
+
+
+def _gated_unit(gate: str) -> "partial[FeedForward]":
     unit = partial(_gated, gate)
-    unit.__doc__ = f"({gate}(x W) ⊙ x V) W₂, as many parameters as the MLP unless told (arXiv:2002.05202)"
+    unit.__doc__ = f"({gate}(x W) ⊙ x V) W₂, by default with as many parameters as the MLP (arXiv:2002.05202)"
     return unit
 
 
@@ -63,18 +95,28 @@ def attention(
     is_causal: bool,
     *,
     heads: int = 8,
+    kv_heads: int | None = None,
     key_width: int | None = None,
     value_width: int | None = None,
     dropout: float = 0.0,
+    bias: bool = True,
+    qk_norm: str = "none",
+    position: str = "none",
+    pattern: str = "full",
 ) -> Attention:
     """softmax(Q Kᵀ / √d_k) V in several heads (arXiv:1706.03762)"""
-    return Attention(width, heads, key_width, value_width, dropout, causal if is_causal else full)
+    made = Attention(width, heads, key_width, value_width, dropout, is_causal, kv_heads, bias)
+    norms = [NORMS.build(qk_norm, made.key_width) for _ in ("queries", "keys")]
+    made.norms = nn.ModuleList(norm for norm in norms if not isinstance(norm, NoNorm))
+    made.position = RELATIVE_POSITIONS.build(position, heads, made.key_width, made.value_width)
+    made.pattern = PATTERNS.build(pattern)
+    return made
 
 
 CELLS: dict[str, type[Cell]] = {"lstm": LSTM, "gru": GRU}  # the mixers that are recurrent
 
 
-def _recurrent(name: str, width: int, is_causal: bool, direction: str | None) -> Mixer:
+def _recurrent(name: str, width: int, is_causal: bool, direction: str | None) -> Recurrence:
     make = CELLS[name]
     match direction or ("forward" if is_causal else "both"):
         case "forward":
@@ -85,13 +127,13 @@ def _recurrent(name: str, width: int, is_causal: bool, direction: str | None) ->
             return Both(Forward(make(width, width - width // 2)), Backward(make(width, width // 2)))
 
 
-def lstm(width: int, is_causal: bool, *, direction: str | None = None) -> Mixer:
-    """Long short-term memory; encoders read in both directions unless told (Hochreiter & Schmidhuber 1997)"""
+def lstm(width: int, is_causal: bool, *, direction: str | None = None) -> Recurrence:
+    """Long short-term memory; by default, encoders read in both directions (Hochreiter & Schmidhuber 1997)"""
     return _recurrent("lstm", width, is_causal, direction)
 
 
-def gru(width: int, is_causal: bool, *, direction: str | None = None) -> Mixer:
-    """Gated recurrent unit; encoders read in both directions unless told (arXiv:1406.1078)"""
+def gru(width: int, is_causal: bool, *, direction: str | None = None) -> Recurrence:
+    """Gated recurrent unit; by default, encoders read in both directions (arXiv:1406.1078)"""
     return _recurrent("gru", width, is_causal, direction)
 
 
@@ -108,39 +150,34 @@ def plain_convolution(width: int, is_causal: bool, *, kernel: int = 3, dilation:
 def bottleneck(
     width: int, is_causal: bool, *, hidden: int | None = None, kernel: int = 3, dilation: int = 1
 ) -> Bottleneck:
-    """A convolution of half the width unless told, between two matrices (arXiv:1610.10099)"""
+    """A convolution, by default of half the width, between two matrices (arXiv:1610.10099)"""
     return Bottleneck(width, hidden or max(1, width // 2), kernel, dilation, is_causal)
 
 
 def cross_attention(
-    width: int,
-    *,
-    heads: int = 8,
-    key_width: int | None = None,
-    value_width: int | None = None,
-    dropout: float = 0.0,
+    width: int, *, heads: int = 8, key_width: int | None = None, value_width: int | None = None, dropout: float = 0.0
 ) -> Attention:
     """softmax(Q Kᵀ / √d_k) V in several heads (arXiv:1706.03762)"""
     return Attention(width, heads, key_width, value_width, dropout)
 
 
-def additive(width: int, *, hidden: int | None = None) -> Lookup:
-    """Σ α h with α = softmax(v · tanh(W s + U h)), as wide inside as outside unless told (arXiv:1409.0473)"""
-    return Lookup(Additive(width, hidden or width))
+def additive(width: int, *, hidden: int | None = None) -> ContextAttention:
+    """Σ α h with α = softmax(v · tanh(W s + U h)), by default as wide inside as outside (arXiv:1409.0473)"""
+    return ContextAttention(Additive(width, hidden or width))
 
 
-def general(width: int) -> Lookup:
+def general(width: int) -> ContextAttention:
     """Σ α h with α = softmax(s · W h) (arXiv:1508.04025)"""
-    return Lookup(General(width))
+    return ContextAttention(General(width))
 
 
-def dot(width: int) -> Lookup:
+def dot(width: int) -> ContextAttention:
     """Σ α h with α = softmax(s · h) (arXiv:1508.04025)"""
-    return Lookup(Dot())
+    return ContextAttention(Dot())
 
 
 def no_cross(width: int) -> None:
-    """No such sub-layer: for decoders that are given the source in another way"""
+    """No such sub-layer: for decoders that receive the source in another way"""
 
 
 def scaled(vocabulary: int, width: int) -> ScaledEmbedding:
@@ -154,12 +191,12 @@ def plain(vocabulary: int, width: int) -> nn.Embedding:
 
 
 def concatenated(width: int, *, features: int | None = None) -> ConcatenatedSinusoid:
-    """[x; PE]: a quarter of the width tells the position unless told (the lectures' picture)"""
+    """[x; PE]: by default a quarter of the width encodes the position"""
     return ConcatenatedSinusoid(features or width // 4)
 
 
 def learned(width: int, *, limit: int = 256) -> Learned:
-    """x + P[pos], one learned vector for each position up to the limit (arXiv:1705.03122)"""
+    """x + P[pos], a learned vector for each position up to the limit (arXiv:1705.03122)"""
     return Learned(width, limit)
 
 
@@ -168,17 +205,17 @@ def no_position(width: int) -> NoPosition:
     return NoPosition()
 
 
-def tied(target: nn.Embedding, width: int, *, smoothing: float = 0.0) -> LinearHead:
+def tied(target: nn.Embedding, width: int, *, smoothing: float = 0.0, bias: bool = True) -> Head:
     """softmax(h Eᵀ + b) with the target embedding E (arXiv:1608.05859)"""
-    return LinearHead(target, smoothing)
+    return SoftmaxHead(target, smoothing, bias=bias)
 
 
-def linear(target: nn.Embedding, width: int, *, smoothing: float = 0.0) -> LinearHead:
+def linear(target: nn.Embedding, width: int, *, smoothing: float = 0.0, bias: bool = True) -> Head:
     """softmax(h Wᵀ + b) with a matrix of its own"""
-    return LinearHead(nn.Embedding(target.num_embeddings, width), smoothing)
+    return SoftmaxHead(nn.Embedding(target.num_embeddings, width), smoothing, bias=bias)
 
 
-FEED_FORWARDS: Catalogue[nn.Module | None] = Catalogue(
+FEED_FORWARDS: Catalogue[Body | None] = Catalogue(
     "feed_forward",
     ("width",),
     {
@@ -192,8 +229,8 @@ FEED_FORWARDS: Catalogue[nn.Module | None] = Catalogue(
     },
     inner={"activation": ACTIVATIONS},
 )
-NORMS: Catalogue[nn.Module] = Catalogue("norm", ("width",), {"layer": layer_norm, "rms": rms_norm, "none": no_norm})
-JOINS: Catalogue[nn.Module] = Catalogue("join", (), {"add": Add, "scaled-add": ScaledAdd, "replace": Replace})
+NORMS: Catalogue[Norm] = Catalogue("norm", ("width",), {"layer": LayerNorm, "rms": RMSNorm, "none": NoNorm})
+JOINS: Catalogue[Join] = Catalogue("join", (), {"add": Add, "scaled-add": ScaledAdd, "none": NoResidual})
 WIRINGS: Catalogue[Wiring] = Catalogue("wiring", ("norm", "dropout", "join"), {"post": PostNorm, "pre": PreNorm})
 MIXERS: Catalogue[Mixer] = Catalogue(
     "mixer",
@@ -206,33 +243,34 @@ MIXERS: Catalogue[Mixer] = Catalogue(
         "plain-convolution": plain_convolution,
         "bottleneck": bottleneck,
     },
+    inner={"qk_norm": NORMS, "position": RELATIVE_POSITIONS, "pattern": PATTERNS},
 )
 CROSSES: Catalogue[Mixer | None] = Catalogue(
     "cross",
     ("width",),
     {"attention": cross_attention, "additive": additive, "general": general, "dot": dot, "none": no_cross},
 )
-ENCODERS: Catalogue[nn.Module] = Catalogue(
+ENCODERS: Catalogue[EncoderStack] = Catalogue(
     "encoder.stack",
-    ("shelf",),
+    ("parts",),
     {
         "plain": stacks.encoder,
-        "ending": stacks.ending,
-        "recalling": stacks.recalling,
-        "unfolded": stacks.unfolded,
+        "final-states": stacks.final_states,
+        "with-embeddings": stacks.with_embeddings,
+        "stretched": stacks.stretched,
     },
 )
-DECODERS: Catalogue[nn.Module] = Catalogue(
+DECODERS: Catalogue[Decoder] = Catalogue(
     "decoder.stack",
-    ("shelf",),
+    ("parts",),
     {
         "plain": stacks.decoder,
-        "continuing": stacks.continuing,
-        "attend-first": stacks.attend_first,
-        "attend-below": stacks.attend_below,
+        "from-encoder-state": stacks.from_encoder_state,
+        "bahdanau": stacks.bahdanau,
+        "gnmt": stacks.gnmt,
         "input-feeding": stacks.input_feeding,
-        "attend-everywhere": stacks.attend_everywhere,
-        "stacked": stacks.stacked,
+        "convs2s": stacks.convs2s,
+        "bytenet": stacks.bytenet,
     },
 )
 EMBEDDINGS: Catalogue[nn.Embedding] = Catalogue(
@@ -243,29 +281,25 @@ POSITIONS: Catalogue[Position] = Catalogue(
     ("width",),
     {"sinusoid": Sinusoid, "concatenated": concatenated, "learned": learned, "none": no_position},
 )
-HEADS: Catalogue[LinearHead] = Catalogue("head", ("target", "width"), {"tied": tied, "linear": linear})
+HEADS: Catalogue[Head] = Catalogue("head", ("target", "width"), {"tied": tied, "linear": linear})
 INITS: Catalogue[None] = Catalogue(
-    "init", ("model",), {"xavier": inits.xavier, "gated": inits.gated, "depth-scaled": inits.depth_scaled}
+    "init",
+    ("model",),
+    {"xavier": inits.xavier, "gated": inits.gated, "depth-scaled": inits.depth_scaled, "gpt": inits.gpt},
+)
+OPTIMISERS: Catalogue[Optimiser] = Catalogue(
+    "optimiser",
+    ("model", "numbers"),
+    {"adam": optimisers.adam, "adamw": optimisers.adamw, "muon": optimisers.muon},
 )
 SCHEDULES: Catalogue[Schedule] = Catalogue(
     "schedule",
     ("steps",),
     {"inverse-sqrt": schedules.inverse_sqrt, "cosine": schedules.cosine, "constant": schedules.constant},
 )
-
-ALL = (
-    MIXERS,
-    CROSSES,
-    FEED_FORWARDS,
-    ACTIVATIONS,
-    NORMS,
-    JOINS,
-    WIRINGS,
-    ENCODERS,
-    DECODERS,
-    EMBEDDINGS,
-    POSITIONS,
-    HEADS,
-    INITS,
-    SCHEDULES,
+BATCHINGS: Catalogue[Batching] = Catalogue(
+    "batching", (), {"by-length": batching.by_length, "shuffled": batching.shuffled, "blocks": batching.blocks}
 )
+
+_OF_LAYERS = (MIXERS, RELATIVE_POSITIONS, PATTERNS, CROSSES, FEED_FORWARDS, ACTIVATIONS, NORMS, JOINS, WIRINGS)
+ALL = (*_OF_LAYERS, ENCODERS, DECODERS, EMBEDDINGS, POSITIONS, HEADS, INITS, OPTIMISERS, SCHEDULES, BATCHINGS)

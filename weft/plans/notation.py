@@ -1,6 +1,6 @@
-"""YAML as plans are written in it: YAML 1.1, but 1e-3 is a number, as it is in YAML 1.2 and everywhere else.
+"""YAML for plans: YAML 1.1, except that 1e-3 is a number, as in YAML 1.2 and everywhere else.
 
-A plan may come from a stranger: it is data only, and there are no aliases, of which a few lines can make a billion.
+Plans are untrusted: they are data only, and without aliases, of which a few lines can expand to a billion.
 """
 
 import re
@@ -31,7 +31,7 @@ class _Dumper(yaml.SafeDumper):
         return True
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
-        """In quotes where YAML would take one of its characters for the end of a line, and escaped there."""
+        """Represent a text, quoted and escaped if YAML would take one of its characters for a line break."""
         return self.represent_scalar("tag:yaml.org,2002:str", text, style='"' if set(text) & LINE_ENDS else None)
 
 
@@ -43,7 +43,7 @@ _Loader.add_implicit_resolver(
 
 
 def read_yaml(text: str) -> Any:
-    """Plain data from text; a `yaml.YAMLError` where it is none."""
+    """Parse text to plain data, or raise `yaml.YAMLError`."""
     try:
         return yaml.load(text, _Loader)
     except yaml.YAMLError:
@@ -54,5 +54,5 @@ def read_yaml(text: str) -> Any:
         raise yaml.YAMLError(str(error)) from None
 
 
-def write_yaml(data: Any) -> str:
-    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+def write_yaml(data: Any, width: int = 80) -> str:
+    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=width)

@@ -6,7 +6,7 @@ In YAML a part is its name, or a mapping with a name and options, which may be p
     mixer: {name: attention, heads: 4}
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,10 +20,10 @@ class Part:
 
     @classmethod
     def read(cls, value: Any, where: str) -> "Part":
-        """From what YAML or a command line gives."""
+        """Read a part from a value in YAML or on the command line."""
         if isinstance(value, Part):
             return value
-        if value is None or isinstance(value, bool):  # YAML reads none, no and off so
+        if value is None or isinstance(value, bool):  # none, no and off in YAML
             value = {None: "none", True: "yes", False: "no"}[value]
         if isinstance(value, str | int | float):
             return cls(str(value))
@@ -31,9 +31,17 @@ class Part:
             return cls(value["name"], {k: v for k, v in value.items() if k != "name"})
         raise WeftError(f"{where}: a part is a name, or a mapping with a name and options, not {value!r}.")
 
-    def plain(self) -> Any:
-        """As YAML writes it."""
+    def to_dict(self) -> Any:
+        """The part as plain data for YAML."""
         return {"name": self.name, **self.options} if self.options else self.name
+
+    def leaves(self) -> Iterator[tuple[str, Any]]:
+        """Yield every option by its path, including those of inner parts: ("heads", 4), ("pattern.width", 128)."""
+        for key, value in self.options.items():
+            if isinstance(value, dict):
+                yield from ((f"{key}.{name}", inner) for name, inner in Part(key, value).leaves() if name != "name")
+            else:
+                yield key, value
 
     def with_option(self, key: str, value: Any) -> "Part":
         return Part(self.name, {**self.options, key: value})

@@ -10,94 +10,99 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, ClassVar, TypeVar, get_type_hints
 
 import yaml
 
 from weft.disk import write_text
 from weft.errors import WeftError, unknown
-from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.models.base import Model
+from weft.plans import aliases
 from weft.plans.notation import LARGEST, read_yaml, write_yaml
 from weft.plans.part import Part
 
-Slot = Part | tuple[Part, ...]  # several parts are dealt to the layers in turn
+Value = TypeVar("Value")
+Slot = Part | tuple[Part, ...]  # several parts are dealt out to the layers in turn
 
-# What settings are called elsewhere, where it is too far from the name here to be guessed.
-ELSEWHERE = {
-    "lr": "rate",
-    "learning_rate": "rate",
-    "d_model": "width",
-    "hidden_size": "width",
+# What users look for under a name that is too far from the one here to be guessed, and that is not the same thing.
+RELATED = {
     "attention": "cross",
     "score": "cross",
     "cell": "mixer",
     "rnn": "mixer",
     "bidirectional": "mixer.direction",
-    "d_ff": "feed_forward.hidden",
-    "batch_size": "batch_tokens",
     "epochs": "steps",
-    "label_smoothing": "head.smoothing",
 }
+
+
+def setting(default: Value, about: str) -> Value:
+    """A field of a plan: its default, and the explanation that `weft show PLAN` prints next to it."""
+    return field(default=default, metadata={"about": about})
 
 
 @dataclass(frozen=True)
 class Encoder:
-    layers: int = 6
-    dropout: float = 0.1  # on each sub-layer's output and on the embedding sum
-    mixer: Slot = Part("attention")
-    feed_forward: Slot = Part("mlp")
-    norm: Slot = Part("layer")
-    join: Slot = Part("add")
-    wiring: Slot = Part("post")
-    stack: Part = Part("plain")
+    is_causal: ClassVar[bool] = False  # whether a position may depend on those before it only
+
+    layers: int = setting(6, "number of layers")
+    dropout: float = setting(0.1, "dropout after the embeddings and each sub-layer")
+    mixer: Slot = setting(Part("attention"), "sub-layer that mixes the positions of a sequence")
+    feed_forward: Slot = setting(Part("mlp"), "sub-layer that works on each position by itself")
+    norm: Slot = setting(Part("layer"), "normalisation")
+    join: Slot = setting(Part("add"), "residual connection around a sub-layer f")
+    wiring: Slot = setting(Part("post"), "where the normalisation is placed")
+    stack: Part = setting(Part("plain"), "how the layers are connected")
 
 
 @dataclass(frozen=True)
 class Decoder(Encoder):
-    cross: Slot = Part("attention")  # the mixer that looks at the encoder
+    is_causal: ClassVar[bool] = True
 
-
-@dataclass(frozen=True)
-class Ends:
-    vocabulary: int = 37_000  # subwords, of both languages together
-    embedding: Part = Part("scaled")
-    position: Part = Part("sinusoid")
-    head: Part = Part("tied", {"smoothing": 0.1})
-    sharing: str = "joint"  # source and target embeddings are one matrix (joint) or two (separate)
+    cross: Slot = setting(Part("attention"), "sub-layer that attends to the encoder's output")
 
 
 @dataclass(frozen=True)
 class Training:
-    steps: int = 100_000  # optimiser steps
-    batch_tokens: int = 25_000  # a batch has at most this many places, padding included, on its longer side
-    accumulate: int = 1  # batches in one optimiser step
-    rate: float = 7e-4  # Adam's learning rate at its peak
-    schedule: Part = Part("inverse-sqrt")
-    beta1: float = 0.9
-    beta2: float = 0.98
-    epsilon: float = 1e-9
-    weight_decay: float = 0.0
-    clip: float = 1.0  # largest norm of the gradient; 0: any
-    bpe_dropout: float = 0.0  # how often a merge is left out while training (arXiv:1910.13267)
-    longest: int = 200  # pairs with more tokens than this on a side are left out of training, and counted
-    validate_every: int = 1000  # steps; a checkpoint is written each time
-    patience: int = 0  # validations without a better one before training stops; 0: never
-    best_by: str = "bleu"  # what makes a checkpoint the better one: bleu or loss
-    average: str = "last"  # which checkpoints make the model in the end: last or best
-    average_of: int = 5  # and how many
-    seed: int = 1
+    steps: int = setting(100_000, "optimiser steps")
+    batch_tokens: int = setting(25_000, "most tokens per batch and side, padding included")
+    accumulate: int = setting(1, "batches per optimiser step")
+    optimiser: Part = setting(Part("adam"), "how gradients move the weights")
+    rate: float = setting(7e-4, "peak learning rate")
+    schedule: Part = setting(Part("inverse-sqrt"), "learning rate over time")
+    beta1: float = setting(0.9, "Adam: decay of the mean of the gradients")
+    beta2: float = setting(0.98, "Adam: decay of the mean of their squares")
+    epsilon: float = setting(1e-9, "Adam: added to the denominator")
+    weight_decay: float = setting(0.0, "decoupled weight decay")
+    clip: float = setting(1.0, "largest norm of the gradient; 0: no clipping")
+    bpe_dropout: float = setting(0.0, "probability of skipping a BPE merge (arXiv:1910.13267)")
+    longest: int = setting(200, "skip training pairs longer than this, in tokens")
+    validate_every: int = setting(1000, "steps between validations; each writes a checkpoint")
+    patience: int = setting(0, "validations without improvement until it stops; 0: never")
+    best_by: str = setting("auto", "score that chooses checkpoints, such as loss; auto: the task's own")
+    ema: float = setting(0.0, "decay of the running mean of the weights, which is what is kept; 0: none")
+    average: str = setting("last", "checkpoints averaged at the end: last or best")
+    average_of: int = setting(5, "how many checkpoints are averaged; with ema it is one")
+    seed: int = setting(1, "random seed")
+    batching: Part = setting(Part("by-length"), "which examples make a batch")
 
 
 @dataclass(frozen=True)
 class Plan:
-    name: str = "unnamed"
-    about: str = ""
-    width: int = 512
-    encoder: Encoder = field(default_factory=Encoder)
-    decoder: Decoder = field(default_factory=Decoder)
-    ends: Ends = field(default_factory=Ends)
-    init: Part = Part("xavier")
-    training: Training = field(default_factory=Training)
+    name: str = setting("unnamed", "name of the plan")
+    about: str = setting("", "the plan in one line")
+    task: Part = setting(Part("translation"), "what the model learns to do")
+    model: Part = setting(Part("encoder-decoder"), "shape of the model")
+    codec: Part = setting(Part("subwords"), "how values become token ids")
+    width: int = setting(512, "features per position: D, d_model")
+    vocabulary: int = setting(37_000, "number of tokens, of both languages together in translation")
+    embedding: Part = setting(Part("scaled"), "token embedding")
+    position: Part = setting(Part("sinusoid"), "how the order of the tokens is encoded")
+    head: Part = setting(Part("tied", {"smoothing": 0.1}), "output layer, from features to token probabilities")
+    sharing: str = setting("joint", "source and target embeddings: joint or separate")
+    encoder: Encoder = setting(Encoder(), "reads the source")
+    decoder: Decoder = setting(Decoder(), "writes the target, token by token")
+    init: Part = setting(Part("xavier"), "initial weights")
+    training: Training = setting(Training(), "optimiser, batches, validation and checkpoints")
 
     def with_settings(self, settings: Mapping[str, Any] | Iterable[str]) -> "Plan":
         """A plan with some settings replaced: {"encoder.layers": 4} or ["encoder.layers=4"].
@@ -108,28 +113,45 @@ class Plan:
         if isinstance(settings, str):
             settings = [settings]
         given: Iterable[tuple[str, Any] | str] = settings.items() if isinstance(settings, Mapping) else settings
+        pairs: list[tuple[str, Any]] = []
         for setting in given:
             try:
-                key, value = _key_and_value(setting) if isinstance(setting, str) else setting
-                for path in _paths(self, key):
+                pairs.append(_key_and_value(setting) if isinstance(setting, str) else setting)
+            except WeftError as error:
+                wrong.append(str(error))
+        for key, value in sorted(pairs, key=lambda pair: pair[0] != "model"):  # which decides what sections there are
+            try:
+                for path in _paths(plan, key):
                     plan = _replaced(plan, path, value, key)
             except WeftError as error:
                 wrong.append(str(error))
+        plan = replace(plan, **{name: getattr(Plan, name) for name in plan.unused()})
         if wrong:
-            from weft.plans.check import wrong_choices  # it needs Plan
+            from weft.plans.rules import wrong_choices  # it needs Plan
 
             raise WeftError("\n".join([*wrong, *wrong_choices(plan)]))
         return plan
 
-    def plain(self) -> dict[str, Any]:
+    def sides(self) -> dict[str, Encoder]:
+        """The sides of the model, by the names of their sections."""
+        from weft.plans.assemble import MODELS  # it needs Plan
+
+        sections = MODELS.makes(self.model.name).sections if self.model.name in MODELS else ("encoder", "decoder")
+        return {name: getattr(self, name) for name in sections}
+
+    def unused(self) -> set[str]:
+        """Fields that a model of this shape does not have."""
+        return {"encoder", "decoder", *(("sharing",) if len(self.sides()) < 2 else ())} - self.sides().keys()
+
+    def to_dict(self) -> dict[str, Any]:
         """As nested dictionaries, the way YAML has it."""
-        return _plain(self)  # type: ignore[no-any-return]
+        return {name: value for name, value in _plain(self).items() if name not in self.unused()}
 
     def write(self, file: Path) -> None:
-        write_text(file, write_yaml(self.plain()))
+        write_text(file, write_yaml(self.to_dict()))
 
     @classmethod
-    def from_plain(cls, data: Any, where: str) -> "Plan":
+    def from_dict(cls, data: Any, where: str) -> "Plan":
         """From nested dictionaries; whatever is not said has its default. All problems in one report."""
         if not isinstance(data, dict):
             raise WeftError(f"{where}: a plan is a mapping of sections, not {type(data).__name__}.")
@@ -139,11 +161,25 @@ class Plan:
         except WeftError as error:
             raise WeftError(f"{where}:\n{error}") from None
 
-    def build(self, vocabulary: int | None = None) -> SequenceToSequence:
+    def build(self, vocabulary: int | None = None) -> Model:
         """The model, initialised; `vocabulary` where it turned out other than planned."""
-        from weft.plans.assemble import assemble  # it needs Plan
+        from weft.plans.assemble import MODELS  # it needs Plan
+        from weft.plans.rules import check
 
-        return assemble(self if vocabulary is None else self.with_settings({"ends.vocabulary": vocabulary}))
+        plan = self if vocabulary is None else self.with_settings({"vocabulary": vocabulary})
+        check(plan)
+        return MODELS.build(plan.model, plan)
+
+
+def parts_of(slot: Slot) -> tuple[Part, ...]:
+    """The parts in a slot, as a tuple also if there is only one."""
+    return slot if isinstance(slot, tuple) else (slot,)
+
+
+def part_of_layer(slot: Slot, i: int) -> Part:
+    """The part of layer i: a list of parts is assigned to the layers in turn."""
+    parts = parts_of(slot)
+    return parts[i % len(parts)]
 
 
 def _key_and_value(setting: str) -> tuple[str, Any]:
@@ -157,8 +193,7 @@ def _key_and_value(setting: str) -> tuple[str, Any]:
 
 
 def _sections(plan: Plan) -> dict[str, Any]:
-    inside = {name: getattr(plan, name) for name in _names(plan)}
-    return {name: thing for name, thing in inside.items() if is_dataclass(thing) and not isinstance(thing, Part)}
+    return {**plan.sides(), "training": plan.training}
 
 
 def _names(thing: Any) -> list[str]:
@@ -167,18 +202,20 @@ def _names(thing: Any) -> list[str]:
 
 def _paths(plan: Plan, key: str) -> list[list[str]]:
     """Where a key points to: one path, or one in each section that knows its first word."""
-    words = str(key).replace("-", "_").split(".")
+    words = aliases.setting(str(key)).split(".")
     sections = _sections(plan)
     if words[0] in sections and len(words) == 1:
         inner = ", ".join(f"{key}.{name}" for name in _names(sections[words[0]]))
         raise WeftError(f"{key} is a section; set one of {inner}.")
+    if words[0] in plan.unused():
+        raise WeftError(f"{key}: model {plan.model.name} has no {words[0]}.")
     if words[0] in _names(plan):
         return [words]
     places = [[section, *words] for section, thing in sections.items() if words[0] in _names(thing)]
     if not places:
-        from weft.plans.check import having, settings_of_parts  # it needs Plan
+        from weft.plans.rules import having, settings_of_parts  # it needs Plan
 
-        if near := ELSEWHERE.get(words[0]) or " or ".join(settings_of_parts(plan).get(words[0], ())):
+        if near := RELATED.get(words[0]) or " or ".join(settings_of_parts(plan).get(words[0], ())):
             raise WeftError(f"there is no setting {words[0]!r}. Did you mean {near}? `weft show PLAN` lists all.")
         if owners := having(words[0]):
             raise WeftError(
@@ -199,26 +236,33 @@ def _replaced(thing: Any, path: list[str], value: Any, key: str) -> Any:
             return thing.with_option(name, value)
         if name not in thing.options:
             raise WeftError(f"{key}: {name} has its default; set {name} itself before its options.")
-        return thing.with_option(name, _replaced(Part.read(thing.options[name], key), rest, value, key).plain())
+        return thing.with_option(name, _replaced(Part.read(thing.options[name], key), rest, value, key).to_dict())
     if name not in _names(thing):
         raise WeftError(f"{key}: {unknown('setting', name, _names(thing), 'weft show PLAN')}")
     old = getattr(thing, name)
     if not rest:
         kind = get_type_hints(type(thing))[name]
-        return replace(thing, **{name: _parts(value, kind, key) if kind in (Part, Slot) else _read(old, value, key)})
+        return replace(
+            thing, **{name: _parts(value, kind, name, key) if kind in (Part, Slot) else _read(old, value, key)}
+        )
     if isinstance(old, str | int | float):
         raise WeftError(f"{key}: {name} is a plain {type(old).__name__} and has no options.")
     return replace(thing, **{name: _replaced(old, rest, value, key)})
 
 
-def _parts(value: Any, kind: Any, key: str) -> Slot:
+def _parts(value: Any, kind: Any, slot: str, key: str) -> Slot:
     if not isinstance(value, list | tuple):
-        return Part.read(value, key)
+        return _part(value, slot, key)
     if kind is Part:
-        raise WeftError(f"{key}: one part is wanted, not a list.")
+        raise WeftError(f"{key}: expected one part, got a list.")
     if not value:
         raise WeftError(f"{key}: a list of parts has at least one.")
-    return tuple(Part.read(part, key) for part in value)
+    return tuple(_part(part, slot, key) for part in value)
+
+
+def _part(value: Any, slot: str, key: str) -> Part:
+    part = Part.read(value, key)
+    return replace(part, name=aliases.part(slot, part.name))
 
 
 def _read(old: Any, value: Any, key: str) -> Any:
@@ -231,7 +275,7 @@ def _read(old: Any, value: Any, key: str) -> Any:
     if isinstance(old, int) and isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST:
         value = int(value)
     if type(value) is not type(old):
-        raise WeftError(f"{key}: {type(old).__name__} is wanted, not {value!r}.")
+        raise WeftError(f"{key}: expected {type(old).__name__}, got {value!r}.")
     return value
 
 
@@ -239,15 +283,16 @@ def _plain(thing: Any) -> Any:
     if is_dataclass(thing) and not isinstance(thing, Part):
         return {f.name: _plain(getattr(thing, f.name)) for f in fields(thing)}
     if isinstance(thing, tuple):
-        return [part.plain() for part in thing]
-    return thing.plain() if isinstance(thing, Part) else thing
+        return [part.to_dict() for part in thing]
+    return thing.to_dict() if isinstance(thing, Part) else thing
 
 
 def _leaves(data: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     """Nested sections as paths: {"encoder": {"layers": 4}} → ("encoder.layers", 4)."""
     sections = get_type_hints(Plan)
     for key, value in data.items():
-        if is_dataclass(sections.get(str(key))) and sections[key] is not Part and isinstance(value, dict):
+        is_section = is_dataclass(sections.get(str(key))) and sections[key] is not Part
+        if (is_section or f"{key}." == aliases.FORMER_SECTION) and isinstance(value, dict):
             yield from ((f"{key}.{inner}", v) for inner, v in value.items())
         else:
             yield str(key), value

@@ -1,10 +1,10 @@
-"""Named plans: short YAML files, each a base plan with a few slots replaced, each citing its paper.
+"""Presets: plans as short YAML files, each a base plan with a few slots replaced, citing its paper.
 
     about: one line
     base: transformer-base        # optional; without it the defaults of Plan
     set: {width: 128, encoder.layers: 4}
 
-A base is another preset, or a file beside the one that names it.
+A base is another preset, or a file in the same folder.
 """
 
 from pathlib import Path
@@ -14,9 +14,9 @@ import yaml
 
 from weft.disk import read_text
 from weft.errors import WeftError, unknown
-from weft.plans.check import check
 from weft.plans.notation import read_yaml
 from weft.plans.plan import Plan
+from weft.plans.rules import check
 
 FOLDER = Path(__file__).parent / "presets"
 KEYS = ("about", "base", "set")
@@ -28,17 +28,17 @@ def names() -> list[str]:
 
 
 def plan(name: str) -> Plan:
-    """A plan by the name of a preset, or from a YAML file (a whole plan, or a base with settings); checked."""
+    """The checked plan of a preset, or of a YAML file (a complete plan, or a base with settings)."""
     found = read_plan_file(_file_of(name, Path()))
     check(found)
     return found
 
 
 def read_plan_file(file: Path, above: tuple[Path, ...] = ()) -> Plan:
-    """A whole plan, or a base with settings; `above` are the files whose base this one is."""
+    """Read a complete plan, or a base with settings; `above` are the files that have this one as base."""
     data = _yaml(file)
     if "base" not in data and "set" not in data:
-        return Plan.from_plain({"name": file.stem, **data}, str(file))
+        return Plan.from_dict({"name": file.stem, **data}, str(file))
     if strange := sorted(map(str, data.keys() - set(KEYS))):
         raise WeftError("\n".join(f"{file}: {unknown('key of a preset', key, KEYS)}" for key in strange))
     settings = data.get("set") or {}
@@ -53,11 +53,11 @@ def read_plan_file(file: Path, above: tuple[Path, ...] = ()) -> Plan:
 
 
 def read_whole_plan(file: Path) -> Plan:
-    """The plan of a model, which may come from a stranger: it says everything itself, and leads to no other file."""
+    """Read the plan of a model, which is untrusted: it must be complete, and refer to no other file."""
     data = _yaml(file)
     if "base" in data or "set" in data:
         raise WeftError(f"{file}: the plan of a model is a whole one; base and set are for plans to train with.")
-    return Plan.from_plain({"name": file.stem, **data}, str(file))
+    return Plan.from_dict({"name": file.stem, **data}, str(file))
 
 
 def _base(file: Path, name: str, above: tuple[Path, ...]) -> Plan:

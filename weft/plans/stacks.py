@@ -1,126 +1,117 @@
-"""Makers of encoders and decoders: what each of them takes from the shelf of a side's parts."""
+"""Makers of encoders and decoders, which assemble the parts of one side."""
 
 from typing import Protocol
 
 from torch import nn
 
-from weft.parts.decoders import (
-    AttendBelow,
-    AttendEverywhere,
-    AttendFirst,
-    AttentiveRecurrence,
-    Continuing,
-    FedLayer,
-    FromColumn,
-    FromLayer,
-    InputFeeding,
-    LookingLayer,
-    Stacked,
-)
-from weft.parts.encoders import Ending, Recalling, Unfolded
-from weft.parts.layers import DecoderStack, EncoderStack, Layer, Wiring, Within
+from weft.parts import decoders
+from weft.parts.encoders import FinalStates, Stretched, WithEmbeddings
+from weft.parts.layers import DecoderStack, EncoderStack, Layer, Sublayer, Wiring
+from weft.parts.mixer import Mixer
 from weft.parts.recurrent import Cell
 
 
-class Shelf(Protocol):
-    """The parts that one side of a plan names, a fresh one each time it is asked for; layers count from 0."""
+class SideParts(Protocol):
+    """Builds the parts of one side of a plan, a new one for each call; layers count from 0."""
 
     layers: int
     width: int
     dropout: float
 
     def layer(self, i: int) -> Layer:
-        """Mixer, cross and feed-forward in their wirings: those that the plan has."""
+        """Mixer, cross and feed-forward in their wirings, as far as the plan has them."""
 
-    def mix(self, i: int) -> Within:
+    def mix(self, i: int) -> Sublayer:
         """The mixer in its wiring."""
 
     def wiring(self, i: int) -> Wiring:
         """Norm, dropout and join."""
 
     def closing(self) -> nn.Module:
-        """The norm that the wiring leaves to do, or nothing."""
+        """The norm after the last layer, if the wiring needs one."""
 
 
-class DecoderShelf(Shelf, Protocol):
-    """And the parts that only a decoder has."""
+class DecoderParts(SideParts, Protocol):
+    """Builds the parts of a decoder."""
 
-    def cross(self, i: int) -> nn.Module:
-        """What looks at the encoder."""
+    def cross(self, i: int) -> Mixer:
+        """The mixer that attends to the encoder."""
 
     def cell(self, i: int, inputs: int) -> Cell:
-        """The recurrence of a mixer that is one, for inputs of this width."""
+        """The cell of a recurrent mixer, for inputs of this width."""
 
 
-def _layers(shelf: Shelf) -> list[Layer]:
-    return [shelf.layer(i) for i in range(shelf.layers)]
+def _layers(parts: SideParts) -> list[Layer]:
+    return [parts.layer(i) for i in range(parts.layers)]
 
 
-def _starts(shelf: DecoderShelf) -> list[FromLayer]:
-    return [FromLayer(i) for i in range(shelf.layers)]
+def _starts(parts: DecoderParts) -> list[decoders.FromLayer]:
+    return [decoders.FromLayer(i) for i in range(parts.layers)]
 
 
-def _looking(shelf: DecoderShelf) -> AttentiveRecurrence:
-    cell = shelf.cell(0, 2 * shelf.width)
-    return AttentiveRecurrence(cell, shelf.cross(0), FromColumn(shelf.width, cell))
+def _attentive(parts: DecoderParts) -> decoders.AttentiveRecurrence:
+    cell = parts.cell(0, 2 * parts.width)
+    return decoders.AttentiveRecurrence(cell, parts.cross(0), decoders.FromColumn(parts.width, cell))
 
 
-def encoder(shelf: Shelf) -> EncoderStack:
+def encoder(parts: SideParts) -> EncoderStack:
     """Layers one after the other"""
-    return EncoderStack(_layers(shelf), shelf.closing())
+    return EncoderStack(_layers(parts), parts.closing())
 
 
-def recalling(shelf: Shelf) -> Recalling:
-    """Layers one after the other; the source embeddings are handed on beside what became of them (arXiv:1705.03122)"""
-    return Recalling(_layers(shelf), shelf.closing())
+def with_embeddings(parts: SideParts) -> WithEmbeddings:
+    """Layers one after the other; the decoder receives the source embeddings too (arXiv:1705.03122)"""
+    return WithEmbeddings(_layers(parts), parts.closing())
 
 
-def ending(shelf: Shelf) -> Ending:
-    """Recurrent layers; the state that each of them ended in is handed on too (arXiv:1409.3215)"""
-    return Ending(_layers(shelf), shelf.closing())
+def final_states(parts: SideParts) -> FinalStates:
+    """Recurrent layers; the decoder receives the final state of each of them too (arXiv:1409.3215)"""
+    return FinalStates(_layers(parts), parts.closing())
 
 
-def unfolded(shelf: Shelf, *, factor: float = 1.2) -> Unfolded:
+def stretched(parts: SideParts, *, factor: float = 1.2) -> Stretched:
     """Layers over a source that is stretched to about the length of its translation (arXiv:1610.10099)"""
-    return Unfolded(_layers(shelf), shelf.closing(), factor)
+    return Stretched(_layers(parts), parts.closing(), factor)
 
 
-def decoder(shelf: DecoderShelf) -> DecoderStack:
+def decoder(parts: DecoderParts) -> DecoderStack:
     """Layers one after the other"""
-    return DecoderStack(_layers(shelf), shelf.closing())
+    return DecoderStack(_layers(parts), parts.closing())
 
 
-def continuing(shelf: DecoderShelf) -> Continuing:
-    """Recurrent layers that begin where the encoder's ended: the source as one vector (arXiv:1409.3215)"""
-    return Continuing(_layers(shelf), shelf.closing(), _starts(shelf))
+def from_encoder_state(parts: DecoderParts) -> decoders.FromEncoderState:
+    """Recurrent layers that start from the encoder's final states: the source as one vector (arXiv:1409.3215)"""
+    return decoders.FromEncoderState(_layers(parts), parts.closing(), _starts(parts))
 
 
-def attend_first(shelf: DecoderShelf) -> AttendFirst:
-    """One recurrent layer that looks before each step, with the state it has (arXiv:1409.0473)"""
-    return AttendFirst(shelf.width, _looking(shelf), shelf.dropout)
+def bahdanau(parts: DecoderParts) -> decoders.BahdanauDecoder:
+    """One recurrent layer that attends before each step, with its state as the query (arXiv:1409.0473)"""
+    return decoders.BahdanauDecoder(parts.width, _attentive(parts), parts.dropout)
 
 
-def attend_below(shelf: DecoderShelf) -> AttendBelow:
-    """Recurrent layers of which the bottom one looks, for all of them (arXiv:1609.08144)"""
-    above = [(i, shelf.cell(i, 2 * shelf.width)) for i in range(1, shelf.layers)]
-    layers = [FedLayer(cell, FromColumn(shelf.width, cell), shelf.wiring(i)) for i, cell in above]
-    return AttendBelow(_looking(shelf), layers, shelf.closing(), shelf.dropout)
+def gnmt(parts: DecoderParts) -> decoders.GNMTDecoder:
+    """Recurrent layers of which the bottom one attends, for all of them (arXiv:1609.08144)"""
+    above = [(i, parts.cell(i, 2 * parts.width)) for i in range(1, parts.layers)]
+    layers = [decoders.FedLayer(cell, decoders.FromColumn(parts.width, cell), parts.wiring(i)) for i, cell in above]
+    return decoders.GNMTDecoder(_attentive(parts), layers, parts.closing(), parts.dropout)
 
 
-def input_feeding(shelf: DecoderShelf) -> InputFeeding:
-    """Recurrent layers that look after each step, and are fed what came of it in the next (arXiv:1508.04025)"""
-    bottom, (start, *starts) = shelf.cell(0, 2 * shelf.width), _starts(shelf)
-    layers = [Layer({"mix": shelf.mix(i)}) for i in range(1, shelf.layers)]  # only what is above them all looks
-    above = Continuing(layers, shelf.closing(), starts)
-    return InputFeeding(bottom, start, above, shelf.cross(0), shelf.dropout)
+def input_feeding(parts: DecoderParts) -> decoders.InputFeeding:
+    """Recurrent layers that attend after each step, and receive the result in the next one (arXiv:1508.04025)"""
+    bottom, (start, *starts) = parts.cell(0, 2 * parts.width), _starts(parts)
+    layers = [Layer({"mix": parts.mix(i)}) for i in range(1, parts.layers)]  # attention comes after all of them
+    above = decoders.FromEncoderState(layers, parts.closing(), starts)
+    return decoders.InputFeeding(bottom, start, above, parts.cross(0), parts.dropout)
 
 
-def attend_everywhere(shelf: DecoderShelf) -> AttendEverywhere:
-    """Layers that look after each mixer, with queries that know the last word (arXiv:1705.03122)"""
-    layers = [LookingLayer(shelf.width, shelf.mix(i), shelf.cross(i), shelf.wiring(i)) for i in range(shelf.layers)]
-    return AttendEverywhere(layers, shelf.closing())
+def convs2s(parts: DecoderParts) -> decoders.ConvS2SDecoder:
+    """Layers that attend after each mixer, with queries that know the last word (arXiv:1705.03122)"""
+    layers = [
+        decoders.ConvS2SLayer(parts.width, parts.mix(i), parts.cross(i), parts.wiring(i)) for i in range(parts.layers)
+    ]
+    return decoders.ConvS2SDecoder(layers, parts.closing())
 
 
-def stacked(shelf: DecoderShelf) -> Stacked:
+def bytenet(parts: DecoderParts) -> decoders.ByteNetDecoder:
     """Layers that stand on the encoder's columns, position by position (arXiv:1610.10099)"""
-    return Stacked(shelf.width, _layers(shelf), shelf.closing())
+    return decoders.ByteNetDecoder(parts.width, _layers(parts), parts.closing())

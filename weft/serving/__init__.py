@@ -1,1 +1,1 @@
-"""The service: a model behind HTTP. One thread computes, and requests that arrive together are decoded together."""
+"""The service: a model behind HTTP. One thread computes, and requests that arrive together share a batch."""

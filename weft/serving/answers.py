@@ -1,4 +1,4 @@
-"""What is answered when there is nothing good to answer: always {"error": a sentence}, never a path or a traceback."""
+"""Error answers: always {"error": a sentence}, never a path or a traceback; below /v1 in the shape of OpenAI's."""
 
 import re
 from collections.abc import Sequence
@@ -7,81 +7,129 @@ from typing import Any
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException as AnyHTTPException
 
 from weft.errors import WeftError, unknown
 from weft.serving.queue import Full
 
-UNSAID = "the body looks like JSON: that is said with the header Content-Type: application/json."
-TOLD = 20  # mistakes of one request; a body can hold a hundred thousand
+JSON_AS_FORM = "the body looks like JSON; set Content-Type: application/json."
+INTERNAL = "internal error; see the server's log."
+REPORTED = 20  # errors of one request; a body can have a hundred thousand
 
 
 class Problem(BaseModel):
+    """What every error answer contains."""
+
     error: str
 
 
-REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"model": Problem, "description": "What was asked for is not possible; the sentence says why."},
+ERRORS: dict[int | str, dict[str, Any]] = {
+    400: {"model": Problem, "description": "The request is invalid; the sentence says why."},
     403: {"model": Problem, "description": "The API key is missing or wrong."},
-    408: {"model": Problem, "description": "The body came too slowly."},
+    408: {"model": Problem, "description": "The body did not arrive in time."},
     413: {"model": Problem, "description": "The body is too large."},
-    503: {"model": Problem, "description": "Too many are waiting; Retry-After says when to come again."},
-    504: {"model": Problem, "description": "It took too long."},
+    503: {"model": Problem, "description": "The queue is full; Retry-After says when to try again."},
+    504: {"model": Problem, "description": "Timed out."},
 }
 
 
-def refused(sentence: str, status: int = 400) -> HTTPException:
+KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}  # of OpenAI's errors
+
+
+class OpenAIError(BaseModel):
+    """An error as clients of OpenAI read it."""
+
+    message: str
+    type: str
+    param: str | None = Field(description="The field that is wrong.")
+    code: str | None
+
+
+class OpenAIProblem(BaseModel):
+    """What every error answer below /v1 contains."""
+
+    error: OpenAIError
+
+
+class Refused(Exception):  # noqa: N818
+    """A request below /v1 that is not answered, and why."""
+
+    def __init__(self, sentence: str, param: str | None = None, code: str | None = None, status: int = 400):
+        super().__init__(sentence)
+        self.sentence, self.param, self.code, self.status = sentence, param, code, status
+
+
+OPENAI_ERRORS: dict[int | str, dict[str, Any]] = {
+    401: {"model": OpenAIProblem, "description": ERRORS[403]["description"]},
+    404: {"model": OpenAIProblem, "description": "There is no such model."},
+    **{status: {**said, "model": OpenAIProblem} for status, said in ERRORS.items() if status != 403},
+}
+
+
+def http_error(sentence: str, status: int = 400) -> HTTPException:
     return HTTPException(status, sentence)
 
 
 def install(app: FastAPI) -> None:
-    """Every error of the application becomes a Problem."""
+    """Answer every error of the application with a Problem."""
 
     @app.exception_handler(WeftError)
     async def mistake(request: Request, error: WeftError) -> JSONResponse:
-        return problem(400, str(error))
+        return problem(400, str(error), path=request.url.path)
+
+    @app.exception_handler(Refused)
+    async def refused(request: Request, error: Refused) -> JSONResponse:
+        return JSONResponse(openai_error(error), error.status)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        is_unsaid = isinstance(error.body, bytes) and looks_like_json(error.body)
-        return problem(400, UNSAID if is_unsaid else told(error.errors(), _fields(request)))
+        is_form = isinstance(error.body, bytes) and looks_like_json(error.body)
+        sentence = JSON_AS_FORM if is_form else sentences(error.errors(), _fields(request))
+        named = [part for one in error.errors()[:1] for part in one["loc"][1:2] if isinstance(part, str)]
+        return problem(400, sentence, path=request.url.path, param=named[0] if named else None)
 
     @app.exception_handler(AnyHTTPException)
     async def known(request: Request, error: AnyHTTPException) -> JSONResponse:
         sentence = str(error.detail)
         if error.status_code == 404:
-            sentence = "there is nothing at this address; /openapi.json says what there is."
+            sentence = "not found; see /openapi.json for available routes."
         elif error.status_code == 405:
-            sentence = f"{request.method} is not possible here, but {(error.headers or {}).get('Allow')} is."
-        return problem(error.status_code, sentence, error.headers)
+            sentence = f"method {request.method} is not allowed; use {(error.headers or {}).get('Allow')}."
+        return problem(error.status_code, sentence, error.headers, request.url.path)
 
     @app.exception_handler(Full)
     async def full(request: Request, error: Full) -> JSONResponse:
-        sentence = f"too many requests are waiting; come again in {error.seconds} seconds."
-        return problem(503, sentence, {"Retry-After": str(error.seconds)})
+        sentence = f"queue full; retry in {error.seconds} seconds."
+        return problem(503, sentence, {"Retry-After": str(error.seconds)}, request.url.path)
 
     @app.exception_handler(Exception)
-    async def failed(request: Request, error: Exception) -> JSONResponse:  # the server logs it besides
-        return problem(500, "something went wrong here; the server's log says what.")
+    async def failed(request: Request, error: Exception) -> JSONResponse:  # the server logs it too
+        return problem(500, INTERNAL, path=request.url.path)
 
 
-def problem(status: int, sentence: str, headers: Any = None) -> JSONResponse:
-    return JSONResponse({"error": sentence}, status, headers)
+def problem(status: int, sentence: str, headers: Any = None, path: str = "", param: str | None = None) -> JSONResponse:
+    said = openai_error(Refused(sentence, param, status=status)) if path.startswith("/v1/") else {"error": sentence}
+    return JSONResponse(said, status, headers)
+
+
+def openai_error(error: Refused) -> dict[str, Any]:
+    kind = KINDS.get(error.status, "invalid_request_error" if error.status < 500 else "server_error")
+    return {"error": {"message": error.sentence, "type": kind, "param": error.param, "code": error.code}}
 
 
 def looks_like_json(body: bytes) -> bool:
-    """Which neither a form nor a field of one does."""
+    """Return whether a body begins like JSON, which no form does."""
     return body.lstrip()[:1] in (b"{", b"[")
 
 
-def told(errors: Sequence[Any], fields: Sequence[str] = ()) -> str:
-    """What pydantic found, as sentences: the first of it at once, and nothing of what was sent."""
-    return " ".join(dict.fromkeys(_sentence(error, fields) for error in errors[:TOLD]))
+def sentences(errors: Sequence[Any], fields: Sequence[str] = ()) -> str:
+    """Return pydantic's errors as sentences, without quoting the request."""
+    return " ".join(dict.fromkeys(_sentence(error, fields) for error in errors[:REPORTED]))
 
 
 def _fields(request: Request) -> list[str]:
-    """What the body of this route may hold."""
+    """Return the fields that the body of this route may have."""
     body = getattr(request.scope.get("route"), "body_field", None)
     return list(getattr(body and body.field_info.annotation, "model_fields", {}))
 
@@ -97,9 +145,9 @@ def _sentence(error: Any, fields: Sequence[str]) -> str:
         return f"the body is not JSON: {error['ctx']['error']}."
     if error["type"] == "missing":
         return f"{name or 'the body'} is missing."
-    if error["type"] in ("string_too_short", "string_pattern_mismatch"):  # no text need be more than something
+    if error["type"] in ("string_too_short", "string_pattern_mismatch"):  # every text need only be non-empty
         return f"{name} is empty."
     if error["type"] in ("model_type", "model_attributes_type"):
-        return f"{name or 'the body'} should be an object in JSON."
+        return f"{name or 'the body'} must be a JSON object."
     said = re.sub("^(Value error,|Input|String|List) ", "", error["msg"])
     return f"{name or 'the body'} {said}."

@@ -1,4 +1,4 @@
-"""The application: the routes, the page, and the guard before them."""
+"""The application: the routes, the page, and the guard in front of them."""
 
 import json
 from collections.abc import AsyncIterator
@@ -13,30 +13,41 @@ from fastapi.staticfiles import StaticFiles
 from starlette.types import Scope
 
 import weft
+from weft.data.languages import Languages
 from weft.errors import WeftError
-from weft.serving import answers, inside, keys, libretranslate, model, translate
+from weft.serving import answers, inside, keys, libretranslate, model, openai, pairs, tokeniser, translate
 from weft.serving.guard import Guard
 from weft.serving.metrics import CONTENT_TYPE, Metrics
 from weft.serving.queue import Queue
-from weft.serving.service import Served, Service, Settings
-from weft.text.languages import Languages
-from weft.translator import Translator
+from weft.serving.service import Served, Service
+from weft.serving.settings import Settings
+from weft.tasks.predictor import Predictor
 from weft.viewing.page import DRAWING
 
 STATIC = Path(__file__).parent / "static"
-EXAMPLES = Path(__file__).parent / "examples.json"  # an answer of each route
+EXAMPLES = Path(__file__).parent / "examples.json"  # one answer of each route
+ROUTES = {  # those that predictors can have
+    "libretranslate": libretranslate.router,  # its clients send the key in a field
+    "openai": openai.router,  # its errors have another shape
+    "tokeniser": tokeniser.router,
+    "translate": translate.router,
+    "inside": inside.router,
+    "pairs": pairs.router,
+    "model": model.router,
+}
+OF_OTHERS = ("libretranslate", "openai")  # which ask for the key themselves
 
 
-def create_app(translator: Translator, settings: Settings | None = None, languages: Languages | None = None) -> FastAPI:
-    """A model behind HTTP. `languages` are needed where the model does not know its own."""
-    languages = languages or translator.languages
-    if languages is None:
-        raise WeftError("this model does not know its languages: --languages en-de says them.")
+def create_app(predictor: Predictor, settings: Settings | None = None, languages: Languages | None = None) -> FastAPI:
+    """Return an application that serves a model; a translator needs `languages` if it does not record them."""
+    languages = languages or predictor.languages
+    if languages is None and "translate" in predictor.routes:
+        raise WeftError("this model does not record its languages; pass --languages en-de.")
     settings = settings or Settings()
     metrics = Metrics()
-    queue = Queue(translator, settings.waiting, metrics)
-    first = translator.folders[0]
-    service = Service(translator, languages, first.plan(), first.card(), settings, queue, metrics)
+    queue = Queue(predictor, settings.waiting, metrics, settings.together)
+    first = predictor.folders[0]
+    service = Service(predictor, languages, first.plan(), first.card(), settings, queue, metrics)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -49,24 +60,24 @@ def create_app(translator: Translator, settings: Settings | None = None, languag
         version=weft.__version__,
         lifespan=lifespan,
         redirect_slashes=False,
-        docs_url=None,  # FastAPI's loads scripts from another host
+        docs_url=None,  # FastAPI's page loads scripts from another host
         redoc_url=None,
     )
     app.state.service = service
     answers.install(app)
-    app.include_router(libretranslate.router)
-    for own in (translate.router, inside.router, model.router):
-        app.include_router(own, dependencies=[keys.required], responses=answers.REFUSALS)
+    for name in predictor.routes:
+        own: dict[str, Any] = {"dependencies": [keys.required], "responses": answers.ERRORS}
+        app.include_router(ROUTES[name], **({} if name in OF_OTHERS else own))
 
-    @app.get("/metrics", response_class=PlainTextResponse, dependencies=[keys.required], responses=answers.REFUSALS)
+    @app.get("/metrics", response_class=PlainTextResponse, dependencies=[keys.required], responses=answers.ERRORS)
     async def read_metrics(service: Served) -> PlainTextResponse:
-        """For Prometheus."""
+        """Metrics for Prometheus."""
         return PlainTextResponse(service.metrics.text(len(service.queue)), media_type=CONTENT_TYPE)
 
-    described = _described(app)
+    described = _described(app, predictor.verb)
     app.openapi = lambda: described  # type: ignore[method-assign]
     app.mount("/drawing", Page(directory=DRAWING))
-    app.router.default = Page(directory=STATIC, html=True)  # a mount at / would take what a route has no method for
+    app.router.default = Page(directory=STATIC, html=True)  # a mount at / would hide 405 errors of the routes
     app.add_middleware(Guard, service=service, routes=frozenset(described["paths"]))
     if settings.cors:
         app.add_middleware(CORSMiddleware, allow_origins=settings.cors, allow_methods=["*"], allow_headers=["*"])
@@ -74,20 +85,21 @@ def create_app(translator: Translator, settings: Settings | None = None, languag
 
 
 class Page(StaticFiles):
+    """Static files that answer 404 before 405."""
+
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """Where there is no such file it is not there, whatever was to be done with it."""
         if scope["method"] not in ("GET", "HEAD"):
             await super().get_response(path, {**scope, "method": "GET"})
         return await super().get_response(path, scope)
 
 
-def _described(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI document, with an example of each answer. What is invalid is answered with 400 and a sentence here,
-    never with FastAPI's 422."""
+def _described(app: FastAPI, verb: str) -> dict[str, Any]:
+    """Return the OpenAPI document with an example of each answer. Invalid requests get 400 and a sentence, never
+    FastAPI's 422."""
     described = app.openapi()
     for unused in ("HTTPValidationError", "ValidationError"):
-        del described["components"]["schemas"][unused]
-    examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
+        described["components"]["schemas"].pop(unused, None)
+    examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))[verb]
     for path, methods in described["paths"].items():
         for operation in methods.values():
             operation["responses"].pop("422", None)

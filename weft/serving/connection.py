@@ -1,5 +1,5 @@
-"""A connection that is not kept for ever: uvicorn waits without end for the head of a request and for whoever does not
-read an answer, and a thousand of these leave no place for others."""
+"""Connections with a timeout. uvicorn waits forever for the head of a request and for clients that do not read their
+answer, and a thousand of these would block all others."""
 
 from asyncio import Transport
 
@@ -7,7 +7,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 def patient(seconds: float) -> type[H11Protocol]:
-    """How HTTP is spoken on a connection that is cut when for so long nothing was asked on it, or nothing read."""
+    """Return an HTTP protocol that closes a connection on which nothing is sent or read for this many seconds."""
 
     class Connection(H11Protocol):
         def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
@@ -27,7 +27,7 @@ def patient(seconds: float) -> type[H11Protocol]:
             self.deadline = self.loop.call_later(seconds, self._lose_patience)
 
         def _lose_patience(self) -> None:
-            is_computed_for = self.cycle and not self.cycle.response_complete and not self.transport.is_closing()
-            self._wait() if is_computed_for else self.transport.abort()  # the guard has a limit for the former
+            is_computing = self.cycle and not self.cycle.response_complete and not self.transport.is_closing()
+            self._wait() if is_computing else self.transport.abort()  # the guard limits the time of an answer
 
     return Connection

@@ -1,12 +1,12 @@
-"""Which of its two languages a text is in, by what a model makes of it.
+"""Detecting which of a model's two languages a text is in, with the model itself.
 
-A text in the source language is translated; one that is in the target language already is copied. So the model is
-asked twice how likely a token is: of its own translation, and of the text itself taken for its translation. Where the
-text is nearly as likely, it is in the target language; where its tokens are as good as any, ln V nats each, it is not.
-Half-way between the two nothing is known.
+A model translates a text in its source language, and copies one that is already in its target language. So detection
+compares two losses per token: of the model's own translation, and of the text itself as its translation. If the second
+is close to the first, the text is in the target language; if it is close to ln V nats, a random token, it is not.
+Half-way between the two either is as likely.
 
-A name or a greeting may be copied in either language, and one sentence may be unlike the others. So sentences from all
-over the text are looked at together, and a text is taken for one in the source language until it has said enough.
+A name or a greeting may be copied in either language, and one sentence may differ from the others. So detection looks
+at sentences from the whole text, with a prior for the source language that a longer text outweighs.
 """
 
 import asyncio
@@ -15,29 +15,28 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import islice
 
+from weft.data.sentences import split_long
 from weft.decoding import Greedy
-from weft.evaluation.perplexity import pair_losses
 from weft.serving.cutting import has_words
 from weft.serving.queue import Queue
-from weft.text.sentences import split_long
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
-TOKENS = 64  # of a sentence that is looked at
-SENTENCES = 8  # of a text that are looked at
-TOGETHER = 32  # sentences that are looked at before others have their turn
-PRIOR = 4  # tokens in the source language that a text is thought to begin with
+TOKENS = 64  # at most, of a sentence
+SENTENCES = 8  # at most, of a text
+TOGETHER = 32  # sentences per turn of the queue
+PRIOR = 4  # tokens in the source language that every text is assumed to begin with
 
 
 async def in_source_language(queue: Queue, texts: Sequence[str]) -> list[float]:
-    """For each text the chance that it is in the source language, and not in the target language."""
-    translator = queue.translator
+    """Return for each text the probability that it is in the source language rather than the target language."""
+    translator = queue.predictor
     samples = await asyncio.to_thread(lambda: [sample(translator, text) for text in texts])
     sentences = [one for some in samples for one in some]
     own = await queue.search(sentences, Greedy())
     pairs = [(ids, ids) for ids in translator.tokeniser.encode_all(sentences)]
     losses: list[float] = []
     for at in range(0, len(pairs), TOGETHER):
-        losses += await queue.run(partial(pair_losses, translator.models, pairs[at : at + TOGETHER]))
+        losses += await queue.run(partial(translator.losses, pairs[at : at + TOGETHER]))
     looked_at = iter(zip(pairs, losses, own))
     found = []
     for some in samples:
@@ -49,7 +48,7 @@ async def in_source_language(queue: Queue, texts: Sequence[str]) -> list[float]:
 
 
 def sample(translator: Translator, text: str) -> list[str]:
-    """Sentences of a text, evenly spread over it."""
+    """Return sentences spread evenly over a text."""
 
     def fits(piece: str) -> bool:
         return len(translator.tokeniser.encode(piece)) <= min(TOKENS, translator.limit)
@@ -59,8 +58,8 @@ def sample(translator: Translator, text: str) -> list[str]:
 
 
 def chance(tokens: int, loss: float, own: Sequence[float], vocabulary: int) -> float:
-    """That a text of so many tokens is in the source language, by what it costs as its own translation, and by the
-    log-probabilities of the tokens that the model would write."""
+    """Return the probability that a text is in the source language, from the loss of its tokens as its own translation
+    and the log-probabilities of the model's translation."""
     if not tokens:
         return 0.5
     foreign = math.log(vocabulary)

@@ -1,4 +1,4 @@
-"""From a document to its translations: cut into sentences, translated with everybody else's, put together again."""
+"""Translating a document: split into sentences, translate them in shared batches, put them together again."""
 
 import asyncio
 import re
@@ -10,73 +10,73 @@ from html import escape
 from itertools import islice
 from typing import Protocol
 
+from weft.data.sentences import Piece
 from weft.decoding import Search
 from weft.serving.cutting import cut
 from weft.serving.html_reading import Running, parsed
 from weft.serving.html_writing import Weights, placed
 from weft.serving.service import Service
-from weft.text.sentences import Piece
-from weft.translator import Translation, Translator, texts_of
-from weft.viewing.alignment import diagonal
+from weft.tasks.alignment import diagonal
+from weft.tasks.translator import Translation, Translator, texts_of
 
 
 @dataclass(frozen=True)
-class Sentence:
-    """A piece of a running text, where it stands, and its translations, if there was something to translate."""
+class TranslatedSentence:
+    """A piece of running text, its position, and its translations, if it has words."""
 
-    piece: Piece  # with all that stands between it and the next
+    piece: Piece  # and all text up to the next one
     start: int
     found: Sequence[Translation] = ()
-    looks: list[Weights] = field(default_factory=list)  # of each translation, where that must be known
+    looks: list[Weights] = field(default_factory=list)  # word alignment of each translation, where tags need it
 
     @property
     def end(self) -> int:
         return self.start + len(self.piece[0])
 
     def rank(self, rank: int) -> int:
-        """This, or the last there is."""
+        """Return this rank, or the last one that exists."""
         return min(rank, len(self.found) - 1)
 
 
 class Document(Protocol):
     @property
     def texts(self) -> list[str]:
-        """The running texts in it."""
+        """The running texts of the document."""
 
-    def is_tagged(self, text: int, sentence: Sentence) -> bool:
-        """Whether it must be known which words of a sentence became which."""
+    def is_tagged(self, text: int, sentence: TranslatedSentence) -> bool:
+        """Return whether a sentence has tags inside, whose place depends on the word alignment."""
 
-    def written(self, texts: list[list[Sentence]], rank: int) -> str:
-        """The document with the translations of this rank."""
+    def written(self, texts: list[list[TranslatedSentence]], rank: int) -> str:
+        """Return the document with the translations of this rank."""
 
 
-class Text:
+class TextDocument:
     def __init__(self, text: str):
         self.texts = [text]
 
-    def is_tagged(self, text: int, sentence: Sentence) -> bool:
+    def is_tagged(self, text: int, sentence: TranslatedSentence) -> bool:
         return False
 
-    def written(self, texts: list[list[Sentence]], rank: int) -> str:
+    def written(self, texts: list[list[TranslatedSentence]], rank: int) -> str:
         return "".join((one.found[one.rank(rank)].text if one.found else "") + one.piece[1] for one in texts[0])
 
 
-class Html:
+class HtmlDocument:
     def __init__(self, html: str):
         self.parts = parsed(html)
         self.running = [part for part in self.parts if isinstance(part, Running)]
         self.texts = [one.read for one in self.running]
 
-    def is_tagged(self, text: int, sentence: Sentence) -> bool:
+    def is_tagged(self, text: int, sentence: TranslatedSentence) -> bool:
         return bool(self.running[text].within(sentence.start, sentence.end))
 
-    def written(self, texts: list[list[Sentence]], rank: int) -> str:
+    def written(self, texts: list[list[TranslatedSentence]], rank: int) -> str:
         made = iter([_passage(one, sentences, rank) for one, sentences in zip(self.running, texts)])
         return "".join(part if isinstance(part, str) else next(made) for part in self.parts)
 
 
-def _passage(running: Running, sentences: list[Sentence], rank: int) -> str:
-    """A running text with its tags: those within a sentence where they belong, the others where they were."""
+def _passage(running: Running, sentences: list[TranslatedSentence], rank: int) -> str:
+    """Return a running text with its tags: those inside a sentence by alignment, the others where they were."""
     inside = {one.start: running.within(one.start, one.end) for one in sentences if one.found}
     within = {id(tag) for tags in inside.values() for tag in tags}
     outside = deque(tag for tag in running.tags if id(tag) not in within)
@@ -102,7 +102,7 @@ def _passage(running: Running, sentences: list[Sentence], rank: int) -> str:
 async def translated(
     documents: Sequence[Document], search: Search, service: Service, options: int = 1
 ) -> list[list[str]]:
-    """For each document its translations, best first, at most so many."""
+    """Return up to `options` translations of each document, best first."""
     translator, queue = service.translator, service.queue
     in_pieces = await asyncio.to_thread(
         lambda: [[cut(text, translator) for text in document.texts] for document in documents]
@@ -129,13 +129,13 @@ def _looks(translator: Translator, text: str, best: Translation) -> Weights:
 
 
 def _evened(piece: str) -> str:
-    """As the model reads it: with one space between words."""
+    """Return a piece as the model reads it, with one space between words."""
     return re.sub(" +", " ", piece)
 
 
-def _sentences(pieces: Sequence[Piece], found: Sequence[list[Translation]]) -> list[Sentence]:
+def _sentences(pieces: Sequence[Piece], found: Sequence[list[Translation]]) -> list[TranslatedSentence]:
     each, start, made = iter(found), 0, []
     for piece, space in pieces:
-        made.append(Sentence((piece, space), start, next(each) if piece.strip() else ()))
+        made.append(TranslatedSentence((piece, space), start, next(each) if piece.strip() else ()))
         start += len(piece) + len(space)
     return made

@@ -1,4 +1,4 @@
-"""Terms that a translation must hold: where they occur, what they stand for, and whether they came."""
+"""Glossaries: where terms occur, which words they replace, and whether the translation has them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from weft.decoding import Phrase
-from weft.translator import Translator
+from weft.tasks.translator import Translator
 
 
 class Term(BaseModel):
-    """Wherever the source term occurs, as whole words in any case, the translation holds the target term, in the place
-    of the usual word."""
+    """Wherever the source term occurs, as whole words in any case, the translation has the target term instead of the
+    usual word."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -19,12 +19,12 @@ class Term(BaseModel):
     target: str = Field(min_length=1, max_length=200, pattern=r"\S", examples=["Klima"])
 
 
-Occurrence = tuple[Term, tuple[int, int]]  # and from which character of a text to which
+Occurrence = tuple[Term, tuple[int, int]]  # a term and its span of characters in a text
 
 
 def occurring(glossary: Sequence[Term], text: str) -> Iterator[Occurrence]:
-    """The terms of a glossary where they occur. Of two that share words only one does: the one that begins sooner, else
-    the longer, else the last that was given."""
+    """Find the terms of a glossary in a text. Of two that overlap the one that begins first is taken, else the longer,
+    else the last one given."""
     terms = {term.source.casefold(): term for term in glossary}
     longest_first = sorted(terms, key=len, reverse=True)
     pattern = "|".join(rf"(?<!\w){re.escape(term)}(?!\w)" for term in longest_first)
@@ -36,8 +36,8 @@ def occurring(glossary: Sequence[Term], text: str) -> Iterator[Occurrence]:
 def phrases_of(
     occurrences: Sequence[Occurrence], sentence: str, ids: Sequence[int], translator: Translator
 ) -> tuple[Phrase, ...]:
-    """The target terms. Each stands for the word that the model, left to itself, has written from the source term; but
-    not where it has written it from others too."""
+    """Return the target terms as phrases. Each replaces the word that the model wrote from the source term, unless it
+    wrote that word from others too."""
     places = translator.beginnings(sentence, ids, [span for _, span in occurrences])
     others = {token for place, token in enumerate(ids) if place not in places}
     words = [None if place is None or ids[place] in others else ids[place] for place in places]
@@ -46,15 +46,15 @@ def phrases_of(
 
 
 class Outcome(BaseModel):
-    """Which terms that occur in the text stand as often in its best translation, and which do not."""
+    """Which terms of the text occur as often in its best translation, and which do not."""
 
     kept: list[Term]
     failed: list[Term]
 
 
 def outcome(glossary: Sequence[Term], pairs: Sequence[tuple[str, str]]) -> Outcome:
-    """By the sentences and their translations. A term that had to make room for another is asked for too: the target of
-    `car` may have come with that of `my car`."""
+    """Compare sentences and translations. A term that overlaps another counts too: the target of `car` may be part of
+    that of `my car`."""
     kept: dict[Term, None] = {}
     failed: dict[Term, None] = {}
     for sentence, translation in pairs:

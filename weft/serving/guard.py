@@ -1,5 +1,5 @@
-"""What stands before the application: a request's body is read up to a limit, its answer has a limit of time, and
-whoever hangs up is no longer computed for. It also counts."""
+"""Middleware that limits the size of a body and the time of an answer, cancels requests of clients that disconnect, and
+counts requests."""
 
 import asyncio
 import time
@@ -10,23 +10,23 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from weft.serving.answers import problem
 from weft.serving.service import Service
 
-DRAINED = 16  # times the limit that is read and thrown away, because many clients read no answer before they have sent
-
-COMING = 100  # times the limit that is held of all bodies which are not whole yet
-
-HUNG_UP = 499  # what is counted for a request that was not answered because nobody was there
+DRAINED = 16  # times the limit: read and discarded, because many clients read no answer before they have sent all
+INCOMING = 100  # times the limit: held in memory of all bodies that are still arriving
+DISCONNECTED = 499  # status counted for a request whose client disconnected
 
 
-class _HungUp(Exception):  # noqa: N818
-    """The client has gone before its body was there."""
+class _Disconnected(Exception):  # noqa: N818
+    """The client disconnected before its body had arrived."""
 
 
 class Guard:
+    """The middleware in front of the application."""
+
     def __init__(self, app: ASGIApp, service: Service, routes: frozenset[str]):
         self.app = app
         self.service = service
         self.routes = routes
-        self.coming = 0  # bytes of bodies that are not whole yet
+        self.incoming = 0  # bytes of bodies that are still arriving
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -36,31 +36,33 @@ class Guard:
 
         async def sending(message: Message) -> None:
             nonlocal status
+            if message.get("more_body") and not limit.expired():  # a stream has so long for each of its pieces
+                limit.reschedule(asyncio.get_running_loop().time() + self.service.settings.timeout)
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
-        within = f"within {self.service.settings.timeout:g} seconds"
-        late = 408, f"the body did not come {within}."
+        timeout = f"{self.service.settings.timeout:g} seconds"
+        late = 408, f"the body did not arrive within {timeout}."
         try:
-            async with asyncio.timeout(self.service.settings.timeout):
-                body = await self._body(receive)
-                late = 504, f"there was no answer {within}; a shorter text may have one."
+            async with asyncio.timeout(self.service.settings.timeout) as limit:
+                body = await self._body(scope["path"], receive)
+                late = 504, f"timed out after {timeout}; try a shorter text."
                 if isinstance(body, bytes):
                     await self._answer(scope, body, receive, sending)
                 else:
                     await body(scope, receive, sending)
         except TimeoutError:
             if not status:
-                await problem(*late)(scope, receive, sending)
-        except _HungUp:
+                await problem(*late, path=scope["path"])(scope, receive, sending)
+        except _Disconnected:
             pass
         except Exception:
             status = 500
             raise
         finally:
             route = scope["path"] if scope["path"] in self.routes else "other"
-            self.service.metrics.answered(route, status or HUNG_UP, time.monotonic() - start)
+            self.service.metrics.answered(route, status or DISCONNECTED, time.monotonic() - start)
 
     async def _answer(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         gone = asyncio.ensure_future(_gone(receive))
@@ -85,28 +87,30 @@ class Guard:
         if not answer.cancelled():
             answer.result()
 
-    async def _body(self, receive: Receive) -> bytes | JSONResponse:
-        """All of it, or what is answered where it is too large, or too many come at once."""
+    async def _body(self, path: str, receive: Receive) -> bytes | JSONResponse:
+        """Return the whole body, or an error answer if it is too large or too much arrives at once."""
         body, size, limit = bytearray(), 0, self.service.settings.body
         try:
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
-                    raise _HungUp
+                    raise _Disconnected
                 chunk = message.get("body", b"")
                 size += len(chunk)
                 if size <= limit:
                     body += chunk
-                    self.coming += len(chunk)
-                if self.coming > COMING * limit:
-                    return problem(503, "too much is being sent at once; come again in a second.", {"Retry-After": "1"})
+                    self.incoming += len(chunk)
+                if self.incoming > INCOMING * limit:
+                    sentence = "too much data is being sent at once; retry in a second."
+                    return problem(503, sentence, {"Retry-After": "1"}, path)
                 if not message.get("more_body") or size > DRAINED * limit:
-                    return bytes(body) if size <= limit else problem(413, f"the body has more than {limit:,} bytes.")
+                    too_large = f"the body is larger than {limit:,} bytes."
+                    return bytes(body) if size <= limit else problem(413, too_large, path=path)
         finally:
-            self.coming -= len(body)
+            self.incoming -= len(body)
 
 
 async def _gone(receive: Receive) -> None:
-    """Ends when the client has hung up."""
+    """Return when the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass

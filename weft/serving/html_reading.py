@@ -1,7 +1,7 @@
-"""HTML read as running texts and the tags in them; joined again, it is the document byte for byte.
+"""Parsing HTML into running texts and the tags in them; joined again, they are the document byte for byte.
 
-Text is gathered over inline tags (`Click <a>here</a> to go on.` is one sentence) and ends where a block does. What
-stands in `KEPT` elements or under translate="no" is not translated: within a sentence the model reads its words along.
+A running text includes inline tags (`Click <a>here</a> to continue.` is one sentence) and ends where a block does.
+`KEPT` elements and those with translate="no" are not translated; inside a sentence the model reads their words.
 """
 
 import re
@@ -11,49 +11,49 @@ from dataclasses import dataclass, field
 from html import unescape
 from html.parser import HTMLParser
 
-from weft.text.sentences import split_sentences
+from weft.data.sentences import split_sentences
 
 INLINE = {"a", "abbr", "b", "bdi", "bdo", "cite", "data", "del", "dfn", "em", "font", "i", "img", "ins"}
 INLINE |= {"label", "mark", "q", "s", "small", "span", "strong", "sub", "sup", "time", "u", "wbr"}
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 VERBATIM = {"pre", "textarea"}  # elsewhere any white space counts as one space
-WORDLESS = {"script", "style", "math", "svg"}  # kept, and no part of the sentence around them
+WORDLESS = {"script", "style", "math", "svg"}  # kept, and not part of the sentence around them
 KEPT = {"code", "kbd", "samp", "var"} | WORDLESS
-READ_ALONG = 40  # characters of a kept element, at most; more would lead the model astray
-DEEPEST = 100  # elements in one another; tags further in are taken for lone ones
+READ_ALONG = 40  # at most, characters of a kept element that the model reads; more would confuse it
+DEEPEST = 100  # nested elements; deeper tags are treated as single ones
 
 Attributes = list[tuple[str, str | None]]
 
 
 @dataclass(eq=False)
 class Tag:
-    """An inline tag, by where it stands in the text around it."""
+    """An inline tag and its position in the running text."""
 
     at: int
     raw: str
-    name: str  # of an element; empty for what stands alone, such as a comment
+    name: str  # of an element; empty for a single tag, such as a comment
     opens: bool
-    holds: int = 0  # characters of the text from there on, where it is a whole element that is kept
+    holds: int = 0  # characters of the text, if it is a whole element that is kept
     partner: "Tag | None" = field(default=None, repr=False)
 
 
 @dataclass
 class Running:
-    """Running text, its characters as they are meant, and the inline tags in it."""
+    """Running text with character references resolved, and the inline tags in it."""
 
     raw: str = ""
     text: str = ""
     tags: list[Tag] = field(default_factory=list)
     is_verbatim: bool = False
-    has_words: bool = False  # of its own, beside those of kept elements
+    has_words: bool = False  # of its own, in addition to those of kept elements
 
     @property
     def read(self) -> str:
-        """The text as a browser reads it, as long as it is: a line goes on where only the markup is broken."""
+        """The text as a browser shows it, with the same length: line breaks become spaces."""
         return self.text if self.is_verbatim else re.sub(r"[\t\n\f\r]", " ", self.text)
 
     def within(self, start: int, end: int) -> list[Tag]:
-        """The tags that stand inside the sentence between, or whose partner does."""
+        """Return the tags inside the sentence from start to end, and those whose partner is."""
         first, last = bisect_left(self.tags, start, key=_place), bisect_right(self.tags, end, key=_place)
         return [
             tag
@@ -69,10 +69,10 @@ def _place(tag: Tag) -> int:
 
 
 def parsed(html: str) -> list[str | Running]:
-    """Markup as it is, and running texts."""
+    """Split a document into markup and running texts."""
     parts: list[str | Running] = []
     running = Running()
-    stack: list[tuple[str, bool, bool]] = []  # open elements, and whether what is in them is kept, and verbatim
+    stack: list[tuple[str, bool, bool]] = []  # open elements: name, is kept, is verbatim
 
     def end() -> None:
         nonlocal running
@@ -81,7 +81,7 @@ def parsed(html: str) -> list[str | Running]:
         running = Running()
 
     events = _events(html)
-    seen = 0  # events of a kept element have been seen with its start
+    seen = 0  # events of a kept element that were handled with its start
     for i, event in enumerate(events):
         if i < seen:
             continue
@@ -129,8 +129,8 @@ def _is_kept(name: str, attributes: Attributes, around: bool) -> bool:
 
 
 def _whole(events: "Sequence[_Event]", start: int) -> "Sequence[_Event]":
-    """All of a kept element that can stand within a sentence; nothing where it does not end, or holds a block or what
-    is translated."""
+    """Return the events of a kept element inside a sentence; none if it does not end, or contains a block or text to
+    translate."""
     name, depth = events[start].name, 0
     if name not in INLINE | KEPT:
         return []
@@ -147,7 +147,7 @@ def _whole(events: "Sequence[_Event]", start: int) -> "Sequence[_Event]":
 
 
 def _read_along(element: "Sequence[_Event]") -> str:
-    """The words of a kept element, where they are few and end no sentence."""
+    """Return the words of a kept element for the model to read, if they are few and end no sentence."""
     if element[0].name in WORDLESS:
         return ""
     words = " ".join(unescape("".join(one.raw for one in element if one.kind == "text")).split())
@@ -155,7 +155,7 @@ def _read_along(element: "Sequence[_Event]") -> str:
 
 
 def _pair(tags: Sequence[Tag]) -> None:
-    """Tell the tags of an element of each other, where both are there and rightly nested."""
+    """Make the start and end tags of an element partners, if both exist and are nested correctly."""
     stack: list[Tag] = []
     for tag in tags:
         if tag.opens and len(stack) < DEEPEST:
@@ -176,7 +176,7 @@ class _Event:
 
 
 def _events(html: str) -> list[_Event]:
-    """What a parser sees; joined, what is `raw` of them is the document."""
+    """Return the events of a parser; their `raw` parts joined are the document."""
     found = _Parser(html).events
     ends = [event.start for event in found[1:]] + [len(html)]
     return [
@@ -200,7 +200,7 @@ class _Parser(HTMLParser):
         self.events.append(_Event(kind, self.lines[line - 1] + column, name, attributes or []))
 
     def parse_marked_section(self, i: int, report: bool = True) -> int:
-        """<![ up to the next >, as browsers see it. Python's own fails at names that it does not know."""
+        """Skip from <![ to the next >, as browsers do. Python's own method fails at unknown names."""
         end = self.rawdata.find(">", i)
         if end < 0:
             return -1

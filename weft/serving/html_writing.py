@@ -1,7 +1,7 @@
-"""A translation written as HTML, with the tags of its sentence where they belong.
+"""Writing a translation as HTML, with the tags of its sentence placed by word alignment.
 
-An inline element is put around the words that were written from its words, by their alignment. What the model wrote
-from the words of an element that is kept gives way to the element as it was.
+An inline element is put around the words that were written from its words. An element that must not be translated
+replaces what the model wrote from its words.
 """
 
 import re
@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 from html import escape
 
 from weft.serving.html_reading import Tag
-from weft.viewing.alignment import links
+from weft.tasks.alignment import links
 
 MARKS = ".,;:!?…)"
 OPENING = "([\"'„“«"
 
-Weights = Sequence[Sequence[float]]  # how much each target word looks at each source word
+Weights = Sequence[Sequence[float]]  # word alignment: [target word][source word]
 
 
 @dataclass
 class _Element:
-    """What an inline element or a lone tag becomes: tags around characters of the translation."""
+    """An inline element or a single tag: tags around characters of the translation."""
 
     before: str
     after: str
@@ -32,11 +32,11 @@ class _Element:
 
 
 def placed(sentence: str, start: int, tags: Sequence[Tag], translation: str, looks: Weights) -> str:
-    """A translation as HTML, with the tags `within` its sentence, which stands at `start`, where they belong."""
+    """Return a translation as HTML with the tags of its sentence, which begins at `start`."""
     roots: list[_Element] = []
     path: list[_Element] = []  # those that are open
     for tag in tags:
-        if tag.opens and tag.partner:  # it ends within the sentence or after it
+        if tag.opens and tag.partner:  # it ends inside the sentence or after it
             ends_here = tag.partner in tags
             last = tag.partner.at - start if ends_here else len(sentence)
             made = _Element(tag.raw, tag.partner.raw if ends_here else "", (tag.at - start, last))
@@ -44,11 +44,11 @@ def placed(sentence: str, start: int, tags: Sequence[Tag], translation: str, loo
             path.append(made)
         elif tag.partner in tags:
             path.pop()
-        elif tag.partner:  # it began before the sentence, and holds all there is so far
+        elif tag.partner:  # it began before the sentence and contains all elements so far
             roots = [_Element("", tag.raw, (0, tag.at - start), children=roots)]
         else:
             at = tag.at - start
-            space = " " if not tag.holds and sentence[at : at + 1].isspace() else ""  # it goes to the word that follows
+            space = " " if not tag.holds and sentence[at : at + 1].isspace() else ""  # it belongs to the next word
             made = _Element(tag.raw + space, "", (at, at + tag.holds), bool(tag.holds))
             (path[-1].children if path else roots).append(made)
     _find(roots, _Places(sentence, translation, looks))
@@ -56,7 +56,7 @@ def placed(sentence: str, start: int, tags: Sequence[Tag], translation: str, loo
 
 
 class _Places:
-    """Where what stands in a sentence stands in its translation."""
+    """Finds the place in the translation of what is in the sentence."""
 
     def __init__(self, sentence: str, translation: str, looks: Weights):
         self.sentence, self.translation, self.looks = sentence, translation, looks
@@ -64,14 +64,14 @@ class _Places:
         self.links = links(looks)
 
     def span(self, made: _Element) -> tuple[int, int]:
-        """The characters of the translation that were written from the characters that an element holds."""
+        """Return the characters of the translation that were written from the content of an element."""
         if not self.others:
             return 0, 0
         first, last = made.source
         held = _held(self.words, first, last)
         if made.is_kept:
             return self._of_kept(made, held)
-        if not held or first == last:  # before what was written from the word that follows it
+        if not held or first == last:  # before what was written from the next word
             following = bisect_right(self.words, first, key=lambda word: word[1])
             at = self.others[self._nearest([following])][0] if following < len(self.words) else len(self.translation)
             return at, at
@@ -83,8 +83,8 @@ class _Places:
         return low, high
 
     def _of_kept(self, made: _Element, held: Sequence[int]) -> tuple[int, int]:
-        """Where the model wrote just these words; else what it wrote from them; else before the word that looks at
-        them most, so that none is lost."""
+        """Return where the model copied these words; else what it wrote from them; else the place before the word
+        aligned to them most, so that nothing is lost."""
         first, last = made.source
         words = re.compile(rf"(?<!\w){re.escape(self.sentence[first:last])}(?!\w)")
         found = [match.span() for match in words.finditer(self.translation)]
@@ -95,7 +95,7 @@ class _Places:
         if low not in targets:
             made.before += " "
             return self.others[low][0], self.others[low][0]
-        while low - 1 in targets and high - low + 1 < len(held):  # no more words than there were
+        while low - 1 in targets and high - low + 1 < len(held):  # no more words than in the source
             low -= 1
         while high + 1 in targets and high - low + 1 < len(held):
             high += 1
@@ -107,7 +107,7 @@ class _Places:
         return begins, ends
 
     def _nearest(self, held: Sequence[int]) -> int:
-        """The target word that looks most at these source words."""
+        """Return the target word that is aligned most to these source words."""
         return max(range(len(self.looks)), key=lambda t: self._weight([t], held), default=0)
 
     def _weight(self, targets: Sequence[int], held: Sequence[int]) -> float:
@@ -115,7 +115,7 @@ class _Places:
 
 
 def _held(words: Sequence[tuple[int, int]], first: int, last: int) -> list[int]:
-    """Which words have a character between."""
+    """Return the words that have a character in this span."""
     return [i for i, (a, b) in enumerate(words) if a < last and b > first]
 
 
@@ -126,7 +126,7 @@ def _find(elements: Sequence[_Element], places: _Places) -> None:
 
 
 def _written(text: str, low: int, high: int, elements: list[_Element]) -> Iterator[str]:
-    """Characters from low to high with the elements between them; where two overlap, the later begins the sooner."""
+    """Yield the characters from low to high with their elements; where two overlap, the first ends early."""
     ordered = sorted(elements, key=lambda one: one.target)
     at = low
     for one, after in zip(ordered, [*ordered[1:], None]):

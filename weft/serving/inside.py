@@ -1,88 +1,68 @@
-"""Looking inside, for the page: attention, one head by the numbers, the search, heads switched off.
+"""Routes of the page that look inside a model: attention, one head step by step, the search, heads switched off.
 
-Layers and heads are counted from 1, tokens from 0. Only what is looked at is sent: one kind and one layer of attention
-as numbers, or all heads as small pictures of a byte a cell. What was seen of the last few sentences is remembered, so
-that another layer or head of the same sentence costs nothing.
+Layers and heads count from 1, tokens from 0. An answer has one kind and one layer of attention as numbers, or all heads
+as small pictures of one byte per weight. The attention of the last few sentences is cached, so that another layer or
+head of the same sentence costs nothing.
 """
 
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache, partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import torch
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
-from weft.models.sequence_to_sequence import START
-from weft.serving.service import Served
-from weft.text.sentences import split_sentences
+from weft.serving.service import HeadsOff, Served
 from weft.viewing.anatomy import masks
-from weft.viewing.attention import Attention
-from weft.viewing.heads import Head, formula
-from weft.viewing.search import SearchTree
+from weft.viewing.attention_heads import DEFAULT_KIND, KINDS, Head, formula
+from weft.viewing.attention_maps import AttentionMaps
 
-REMEMBERED = 8  # sentences; a long one in a large model is some 20 MB
+CACHED = 8  # sentences; a long one in a large model takes some 20 MB
 DIGITS = 4  # of a weight
-NEIGHBOUR = "Thank you."  # a short sentence beside the one that is looked at, so that there is padding to be seen
 
 router = APIRouter(prefix="/api", tags=["inside"])
-Kind = Literal["encoder", "decoder", "cross"]
+Kind = Annotated[str, Field(json_schema_extra={"enum": [*KINDS]})]
 
 
-class Sentence(BaseModel):
-    """A sentence, the translation to look at (None: the model's own), and the heads that are switched off."""
+class SentenceRequest(BaseModel):
+    """A text, what is written after it, and heads to switch off."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "The cat sleeps."}]})
 
     text: str
-    target: str | None = None
-    off: list[Head] = Field([], max_length=1000, description="Heads to switch off; layers and heads count from 1.")
+    target: str | None = Field(None, description="A translation or continuation; null: the model's own.")
+    off: HeadsOff = []
 
 
-class Overview(Sentence):
-    kind: Kind = "cross"
+class KindRequest(SentenceRequest):
+    kind: Kind | None = Field(None, description="null: the last kind that the model has.")
 
 
-class Layer(Overview):
-    layer: int | None = Field(None, description="None: all of them.")
-    mean: bool = Field(False, description="One map: the mean over the heads, and layers where all are asked for.")
+class LayerRequest(KindRequest):
+    layer: int | None = Field(None, description="null: all layers.")
+    mean: bool = Field(False, description="Return one map: the mean over heads, and over layers if layer is null.")
 
 
-class OneHead(Overview):
+class HeadRequest(KindRequest):
     layer: int = 1
     head: int = 1
-    token: int = Field(0, description="The query that is looked at.")
+    token: int = Field(0, description="The query.")
 
 
-class Search(BaseModel):
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "The cat sleeps.", "beam": 3}]})
-
-    text: str
-    beam: int = Field(5, ge=1, le=20)
-    length_penalty: float = Field(1.0, ge=-10, le=10, allow_inf_nan=False)
-
-
-class Text(BaseModel):
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "One. Two."}]})
-
-    text: str
-
-
-Target = str | tuple[int, ...] | None  # a translation to look at, or its ids; None: the model's own
-
-
-Look = Callable[..., Awaitable[Attention]]  # (text, target=None, off=()) → what is seen
+Target = str | tuple[int, ...] | None  # a translation or its ids; None: the model's own
+Look = Callable[..., Awaitable[AttentionMaps]]  # (text, target=None, off=()) → attention
 
 
 def _look(request: Request, service: Served) -> Look:
     state = request.app.state
     if not hasattr(state, "attention"):
-        state.attention = lru_cache(REMEMBERED)(service.translator.attention)
+        state.attention = lru_cache(CACHED)(service.predictor.attention)
 
-    async def look(text: str, target: Target = None, off: Sequence[Head] = ()) -> Attention:
-        """In the thread that computes."""
+    async def look(text: str, target: Target = None, off: Sequence[Head] = ()) -> AttentionMaps:
+        """Compute attention in the computing thread."""
         service.check_size([text, target if isinstance(target, str) else ""])
         return await service.queue.run(lambda: state.attention(text, target, tuple(off)))
 
@@ -92,21 +72,21 @@ def _look(request: Request, service: Served) -> Look:
 Looking = Annotated[Look, Depends(_look)]
 
 
-def _rounded(values: Tensor) -> Any:
+def rounded(values: Tensor) -> Any:
     return torch.round(values.cpu().double(), decimals=DIGITS).tolist()
 
 
-class Pair(BaseModel):
-    """A sentence and its translation, as tokens, and how the model rates it."""
+class ScoredPair(BaseModel):
+    """A sentence and its translation as tokens, and the log-probability of the translation."""
 
     source: list[str]
     target: list[str]
     translation: str
     log_probs: list[float]
-    score: float = Field(description="The mean of the log-probabilities.")
+    score: float = Field(description="Mean log-probability per token.")
 
 
-def _pair(seen: Attention) -> dict[str, Any]:
+def _pair(seen: AttentionMaps) -> dict[str, Any]:
     return {
         "source": seen.source,
         "target": seen.target,
@@ -116,163 +96,150 @@ def _pair(seen: Attention) -> dict[str, Any]:
     }
 
 
-class Looks(Pair):
-    """Which tokens look at which, in one kind of attention."""
+class KindAnswer(ScoredPair):
+    """The tokens of one kind of attention."""
 
     kind: Kind
     queries: list[str]
     keys: list[str]
 
 
-def _looks(seen: Attention, kind: Kind) -> dict[str, Any]:
-    queries, keys = seen.tokens(kind)
+def _kind(asked: KindRequest, seen: AttentionMaps) -> str:
+    return asked.kind or (seen.kinds[-1] if seen.kinds else DEFAULT_KIND)
+
+
+def _tokens(seen: AttentionMaps, kind: str) -> dict[str, Any]:
+    queries, keys = seen.axes[kind]
     return {**_pair(seen), "kind": kind, "queries": queries, "keys": keys}
 
 
-class Maps(Looks):
+class MapsAnswer(KindAnswer):
     maps: list[list[list[list[float]]]] = Field(description="[layer][head][query][key]")
 
 
 @router.post("/attention")
-async def attention(asked: Layer, look: Looking) -> Maps:
-    """The weights of one layer, or of all."""
+async def attention(asked: LayerRequest, look: Looking) -> MapsAnswer:
+    """Return the weights of one layer, or of all."""
     seen = await look(asked.text, asked.target, asked.off)
-    maps = seen.of(asked.kind, asked.layer)[None, None] if asked.mean else seen.each(asked.kind, asked.layer)
-    return Maps(**_looks(seen, asked.kind), maps=_rounded(maps))
+    kind = _kind(asked, seen)
+    maps = seen.of(kind, asked.layer)[None, None] if asked.mean else seen.each(kind, asked.layer)
+    return MapsAnswer(**_tokens(seen, kind), maps=rounded(maps))
 
 
-class Pictures(Looks):
-    pictures: list[list[str]] = Field(description="[layer][head]: base64, a byte a cell; 255 is a weight of 1.")
+class OverviewAnswer(KindAnswer):
+    pictures: list[list[str]] = Field(description="[layer][head]: base64, one byte per weight; 255 is a weight of 1.")
 
 
 @router.post("/overview")
-async def overview(asked: Overview, look: Looking) -> Pictures:
-    """Every layer and head of a kind as a picture."""
+async def overview(asked: KindRequest, look: Looking) -> OverviewAnswer:
+    """Return every layer and head of one kind of attention as a picture."""
     seen = await look(asked.text, asked.target, asked.off)
-    cells = (seen.each(asked.kind) * 255).round().to(torch.uint8).cpu().numpy()
+    kind = _kind(asked, seen)
+    cells = (seen.each(kind) * 255).round().to(torch.uint8).cpu().numpy()
     pictures = [[b64encode(head.tobytes()).decode() for head in layer] for layer in cells]
-    return Pictures(**_looks(seen, asked.kind), pictures=pictures)
+    return OverviewAnswer(**_tokens(seen, kind), pictures=pictures)
 
 
-class Row(BaseModel):
-    """One key, as the query meets it."""
+class KeyNumbers(BaseModel):
+    """One key of one query: scores, weight and value."""
 
     key: list[float]
-    score: float = Field(description="q · k, or as the formula says.")
-    scaled: float | None = Field(description="q · k / √K; attention before 2017 does not divide.")
-    visible: bool = Field(description="False where a mask hides it.")
+    score: float = Field(description="q · k, or by the formula.")
+    scaled: float | None = Field(description="q · k / √K; null for attention before 2017, which does not scale.")
+    visible: bool = Field(description="False if masked.")
     weight: float
     value: list[float]
 
 
-class Numbers(Looks):
+class HeadAnswer(KindAnswer):
     width: int
-    formula: str = Field(description="Of the score.")
+    formula: str = Field(description="How the score is computed.")
     query: list[float]
-    rows: list[Row]
-    output: list[float] = Field(description="The sum of the values by their weights.")
+    rows: list[KeyNumbers]
+    output: list[float] = Field(description="Weighted sum of the values.")
 
 
 @router.post("/head")
-async def head(asked: OneHead, look: Looking, service: Served) -> Numbers:
-    """One query of one head in four steps: q · k, ÷ √K, softmax, the weighted sum of the values."""
+async def head(asked: HeadRequest, look: Looking, service: Served) -> HeadAnswer:
+    """Return one query of one head in four steps: q · k, ÷ √K, softmax, the weighted sum of the values."""
     seen = await look(asked.text, asked.target, asked.off)
-    numbers = seen.numbers(asked.kind, asked.layer, asked.head, asked.token)
+    kind = _kind(asked, seen)
+    numbers = seen.numbers(kind, asked.layer, asked.head, asked.token)
     columns = {
-        "key": _rounded(numbers.keys),
-        "score": _rounded(numbers.scores),
-        "scaled": [None] * len(numbers.scores) if numbers.scaled is None else _rounded(numbers.scaled),
+        "key": rounded(numbers.keys),
+        "score": rounded(numbers.scores),
+        "scaled": [None] * len(numbers.scores) if numbers.scaled is None else rounded(numbers.scaled),
         "visible": numbers.visible.tolist(),
-        "weight": _rounded(numbers.weights),
-        "value": _rounded(numbers.values),
+        "weight": rounded(numbers.weights),
+        "value": rounded(numbers.values),
     }
-    return Numbers(
-        **_looks(seen, asked.kind),
+    return HeadAnswer(
+        **_tokens(seen, kind),
         width=numbers.query.size(0),
-        formula=formula(service.translator.models[0], asked.layer) if numbers.scaled is None else "q · k",
-        query=_rounded(numbers.query),
-        rows=[Row(**dict(zip(columns, row))) for row in zip(*columns.values())],
-        output=_rounded(numbers.output),
+        formula=formula(service.predictor.models[0], asked.layer) if numbers.scaled is None else "q · k",
+        query=rounded(numbers.query),
+        rows=[KeyNumbers(**dict(zip(columns, row))) for row in zip(*columns.values())],
+        output=rounded(numbers.output),
     )
 
 
-class Off(BaseModel):
-    whole: Pair = Field(description="With all heads.")
-    without: Pair = Field(description="As the model writes without those that are off.")
-    after: Pair = Field(description="How it then rates the first translation.")
+class AblationAnswer(BaseModel):
+    whole: ScoredPair = Field(description="Translation with all heads.")
+    without: ScoredPair = Field(description="Translation without those that are off.")
+    after: ScoredPair = Field(description="The original translation, re-scored without them.")
 
 
 @router.post("/off")
-async def off(asked: Sentence, look: Looking) -> Off:
-    """What becomes of a translation without some heads."""
+async def off(asked: SentenceRequest, look: Looking) -> AblationAnswer:
+    """Translate and score a sentence without some heads."""
     whole = await look(asked.text, asked.target)
     without = await look(asked.text, asked.target, asked.off)
     after = await look(asked.text, whole.ids, asked.off)
-    return Off(whole=Pair(**_pair(whole)), without=Pair(**_pair(without)), after=Pair(**_pair(after)))
+    return AblationAnswer(
+        whole=ScoredPair(**_pair(whole)), without=ScoredPair(**_pair(without)), after=ScoredPair(**_pair(after))
+    )
 
 
-class Importance(BaseModel):
+class ImportanceAnswer(BaseModel):
     target: list[str]
     falls: dict[str, list[list[float]]] = Field(description="By kind: [layer][head]")
 
 
 @router.post("/importance")
-async def importance(asked: Sentence, look: Looking, service: Served) -> Importance:
-    """For each head alone: by how much the mean log-probability of the translation falls when it is switched off."""
+async def importance(asked: SentenceRequest, look: Looking, service: Served) -> ImportanceAnswer:
+    """Return by how much the mean log-probability of the translation falls when each head alone is switched off."""
     ids = (await look(asked.text, asked.target)).ids
     before = await look(asked.text, ids, asked.off)
 
     def score_without(head: Head) -> float:
-        return service.translator.attention(asked.text, ids, [*asked.off, head]).score
+        return service.predictor.attention(asked.text, ids, [*asked.off, head]).score
 
     falls: dict[str, list[list[float]]] = {}
-    for kind, heads in service.translator.heads.items():
+    for kind, heads in service.predictor.heads.items():
         falls[kind] = [[] for _ in heads]
         for layer, count in enumerate(heads, 1):
-            for head in range(1, count + 1):  # one at a time, so that others get their turn
+            for head in range(1, count + 1):  # one at a time, so that other requests get their turn
                 score = await service.queue.run(partial(score_without, Head(kind, layer, head)))
                 falls[kind][layer - 1].append(round(before.score - score, DIGITS))
-    return Importance(target=before.target, falls=falls)
+    return ImportanceAnswer(target=before.target, falls=falls)
 
 
-@router.post("/search")
-async def search(asked: Search, service: Served) -> SearchTree:
-    """The tree that beam search grows: every candidate of every step, and the translations it ended with."""
-    service.check_size([asked.text])
-    translator = service.translator
-    return await service.queue.run(
-        lambda: translator.search_tree(asked.text, beam=asked.beam, length_penalty=asked.length_penalty)
-    )
-
-
-class Masks(BaseModel):
+class MasksAnswer(BaseModel):
     source: list[list[str]]
     target: list[list[str]]
     masks: dict[str, list[list[list[int]]]] = Field(description="By kind: [sentence][query][key], 1 or 0")
 
 
 @router.post("/masks")
-async def look_at_masks(asked: Sentence, look: Looking, service: Served) -> Masks:
-    """Who may look at whom, where the sentence is read in one batch with a short one."""
-    tokeniser = service.translator.tokeniser
-    both = await look(asked.text, asked.target), await look(NEIGHBOUR)
-    sources = [tokeniser.encode(one.text) for one in both]
-    targets = [[START, *one.ids[:-1]] for one in both]
-    found = await service.queue.run(lambda: masks(service.translator.models[0], sources, targets))
-    return Masks(
-        source=[tokeniser.readable(ids) for ids in sources],
-        target=[tokeniser.readable(ids) for ids in targets],
+async def look_at_masks(asked: SentenceRequest, look: Looking, service: Served) -> MasksAnswer:
+    """Return the masks of the sentence, in a batch with a short one if the model reads sentences."""
+    beside, readable = service.predictor.beside, service.predictor.codec.readable
+    seen = [await look(asked.text, asked.target), *([] if beside is None else [await look(beside)])]
+    rows = {name: [one.read[name] for one in seen] for name in seen[0].read}
+    found = await service.queue.run(lambda: masks(service.predictor.models[0], rows))
+    *sources, targets = rows.values()
+    return MasksAnswer(
+        source=[readable(ids) for some in sources for ids in some],
+        target=[readable(ids) for ids in targets],
         masks={kind: mask.int().tolist() for kind, mask in found.items()},
     )
-
-
-class Piece(BaseModel):
-    text: str
-    space: str
-
-
-@router.post("/sentences")
-async def sentences(asked: Text, service: Served) -> list[Piece]:
-    """A text cut into sentences, each with the white space after it."""
-    service.check_size([asked.text])
-    return [Piece(text=text, space=space) for text, space in split_sentences(asked.text)]

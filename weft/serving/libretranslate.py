@@ -1,6 +1,6 @@
-"""LibreTranslate's API, so that its many clients work with a model of one's own: https://libretranslate.com/docs
+"""LibreTranslate's API, so that its clients work with any weft model: https://libretranslate.com/docs
 
-Fields come as JSON, as a form or in the query. Fields it does not know are passed over, as LibreTranslate does.
+Fields are sent as JSON, as a form or in the query. Unknown fields are ignored, as LibreTranslate does.
 """
 
 import asyncio
@@ -10,19 +10,18 @@ from typing import Annotated, Any, Literal, TypeVar
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, Field, PlainValidator, TypeAdapter, ValidationError, WithJsonSchema
 
-from weft.decoding import best_first
+from weft.data.languages import language_name, same_language
 from weft.errors import WeftError, unknown
 from weft.serving import keys
-from weft.serving.answers import REFUSALS, UNSAID, looks_like_json, refused, told
+from weft.serving.answers import ERRORS, JSON_AS_FORM, http_error, looks_like_json, sentences
 from weft.serving.detection import in_source_language
-from weft.serving.documents import Document, Html, Text, translated
+from weft.serving.documents import Document, HtmlDocument, TextDocument, translated
 from weft.serving.keys import Bearer
 from weft.serving.service import Served, Service
-from weft.text.languages import language_name, same_language
 
-router = APIRouter(tags=["LibreTranslate"], responses=REFUSALS)
+router = APIRouter(tags=["LibreTranslate"], responses=ERRORS)
 ALTERNATIVES = 10
-SURE = 90  # per cent; below, a text is translated: left as it is by mistake it is worth nothing
+SURE = 90  # per cent; below, a text is translated, because one left untranslated by mistake is useless
 Model = TypeVar("Model", bound=BaseModel)
 TEXTS = {
     "description": "A text or a list of texts.",
@@ -32,22 +31,22 @@ TEXTS = {
 
 
 def _texts(given: Any) -> Any:
-    """Said in one sentence, where pydantic would say what it is not of each of the two."""
+    """Validate `q` with one message, where pydantic would give one for each of the two types."""
     if not given or not all(isinstance(text, str) for text in (given if isinstance(given, list) else [given])):
-        raise ValueError("is a text or a list of texts, and not empty")
+        raise ValueError("must be a non-empty text or list of texts")
     return given
 
 
-class Asked(BaseModel):
+class LibreTranslateRequest(BaseModel):
     q: Annotated[str | list[str], PlainValidator(_texts), WithJsonSchema(TEXTS)]
     source: str = Field(description='A language code, or "auto".', examples=["en"])
     target: str = Field(description="A language code.", examples=["de"])
     format: Literal["text", "html"] = "text"
-    alternatives: int = Field(0, ge=0, le=ALTERNATIVES, description="How many other translations to give.")
+    alternatives: int = Field(0, ge=0, le=ALTERNATIVES, description="Number of alternative translations.")
     api_key: str = ""
 
 
-class AskedToDetect(BaseModel):
+class DetectRequest(BaseModel):
     q: str = Field(min_length=1, examples=["How are you?"])
     api_key: str = ""
 
@@ -57,7 +56,7 @@ class Detected(BaseModel):
     language: str
 
 
-class Translated(BaseModel):
+class LibreTranslateAnswer(BaseModel):
     translatedText: str | list[str]  # noqa: N815 (LibreTranslate's name)
     alternatives: list[str] | list[list[str]] | None = None
     detectedLanguage: Detected | list[Detected] | None = None  # noqa: N815
@@ -70,16 +69,16 @@ class Language(BaseModel):
 
 
 async def fields(request: Request) -> dict[str, Any]:
-    """What was sent, by JSON, or by query and form; a field that is given several times is a list."""
+    """Read the fields of a request, from JSON or from query and form; a repeated field becomes a list."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json" or kind.endswith("+json"):
         return _object(await request.body())
     if looks_like_json(await request.body()):
-        raise refused(UNSAID)
+        raise http_error(JSON_AS_FORM)
     try:
         form = await request.form()
     except UnicodeError:  # a form may name any encoding that Python knows
-        raise refused("the form is not in the encoding that it names.") from None
+        raise http_error("the form is not in its declared encoding.") from None
     given: dict[str, list[Any]] = {}
     for name, value in [*request.query_params.multi_items(), *form.multi_items()]:
         given.setdefault(name, []).append(value)
@@ -90,51 +89,50 @@ def _object(body: bytes) -> dict[str, Any]:
     try:
         return TypeAdapter(dict[str, Any]).validate_json(body)
     except ValidationError as error:
-        raise refused(told(error.errors())) from None
+        raise http_error(sentences(error.errors())) from None
 
 
 Fields = Annotated[dict[str, Any], Depends(fields)]
 
 
 def _body(model: type[BaseModel]) -> dict[str, Any]:
-    """How the document describes a body that comes in three forms."""
+    """Return the OpenAPI description of a body that has three forms."""
     schema = model.model_json_schema()
     kinds = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
     return {"requestBody": {"required": True, "content": {kind: {"schema": schema} for kind in kinds}}}
 
 
-@router.post("/translate", response_model_exclude_none=True, openapi_extra=_body(Asked))
-async def translate(given: Fields, bearer: Bearer, service: Served) -> Translated:
-    """Translate a text, or each of a list."""
-    asked = _read(Asked, given)
+@router.post("/translate", response_model_exclude_none=True, openapi_extra=_body(LibreTranslateRequest))
+async def translate(given: Fields, bearer: Bearer, service: Served) -> LibreTranslateAnswer:
+    """Translate a text or a list of texts."""
+    asked = _read(LibreTranslateRequest, given)
     keys.check(service, bearer, asked.api_key)
     texts = asked.q if isinstance(asked.q, list) else [asked.q]
     service.check_size(texts)
     source, target = _direction(asked, service)
-    form: Callable[[str], Document] = Html if asked.format == "html" else Text
+    form: Callable[[str], Document] = HtmlDocument if asked.format == "html" else TextDocument
     documents = await asyncio.to_thread(lambda: [form(text) for text in texts])
     detected: list[Detected] = []
     is_foreign = [source != target] * len(texts)
     if source == "auto":
         detected = await _detect(["\n".join(one.texts) for one in documents], service)
         is_foreign = [one.language != target or one.confidence < SURE for one in detected]
-    search = best_first(max(service.settings.beam, asked.alternatives + 1), service.settings.length_penalty)
     foreign = [document for document, is_it in zip(documents, is_foreign) if is_it]
-    found = iter(await translated(foreign, search, service, asked.alternatives + 1))
+    found = iter(await translated(foreign, service.search(asked.alternatives + 1), service, asked.alternatives + 1))
     answers = [next(found) if is_it else [text] for text, is_it in zip(texts, is_foreign)]
     single = isinstance(asked.q, str)
     best, others = [some[0] for some in answers], [some[1:] for some in answers]
-    return Translated(
+    return LibreTranslateAnswer(
         translatedText=best[0] if single else best,
         alternatives=None if not asked.alternatives else others[0] if single else others,
         detectedLanguage=None if not detected else detected[0] if single else detected,
     )
 
 
-@router.post("/detect", openapi_extra=_body(AskedToDetect))
+@router.post("/detect", openapi_extra=_body(DetectRequest))
 async def detect(given: Fields, bearer: Bearer, service: Served) -> list[Detected]:
-    """Which of the model's two languages a text is in, the likelier first."""
-    asked = _read(AskedToDetect, given)
+    """Detect which of the model's two languages a text is in, the likelier first."""
+    asked = _read(DetectRequest, given)
     keys.check(service, bearer, asked.api_key)
     service.check_size([asked.q])
     [likelier] = await _detect([asked.q], service)
@@ -158,7 +156,7 @@ async def health() -> dict[Literal["status"], Literal["ok"]]:
 
 @router.get("/frontend/settings")
 async def frontend_settings(service: Served) -> dict[str, Any]:
-    """What LibreTranslate's own page asks for."""
+    """Return the settings that LibreTranslate's own page asks for."""
     source, target = ({"code": code, "name": language_name(code)} for code in service.codes)
     return {
         "charLimit": service.settings.characters,
@@ -176,20 +174,20 @@ def _read(model: type[Model], given: dict[str, Any]) -> Model:
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        raise refused(told(error.errors())) from None
+        raise http_error(sentences(error.errors())) from None
 
 
-def _direction(asked: Asked, service: Service) -> tuple[str, str]:
-    """Source and target as the service calls them, if it translates from the one to the other."""
+def _direction(asked: LibreTranslateRequest, service: Service) -> tuple[str, str]:
+    """Return the service's codes of source and target, if the model translates between them."""
     source = "auto" if asked.source == "auto" else _code(asked.source, service)
     target = _code(asked.target, service)
     if target != service.codes[1] and source != target:
-        raise WeftError(f"this model translates from {' to '.join(service.codes)}, and not to {target}.")
+        raise WeftError(f"this model translates from {' to '.join(service.codes)}, not to {target}.")
     return source, target
 
 
 def _code(tag: str, service: Service) -> str:
-    """What the service calls a language: it may be asked for with its region, or as the model was told it."""
+    """Return the service's code of a language, which a request may give with its region."""
     for code in service.codes:
         if tag.lower() == code.lower() or (same_language(tag, code) and not same_language(*service.codes)):
             return code

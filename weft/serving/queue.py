@@ -1,35 +1,41 @@
-"""The queue before the model. One thread computes, so nothing competes for the cores.
+"""The queue in front of the model. One thread computes, so requests do not compete for the cores.
 
-Texts that wait together and are searched alike are decoded together. A request of more than `SHORT` places is long:
-its texts are decoded many at a time, and before each of their steps the short requests that have come go first, so a
-short one waits for a step of a long one, never for all of it. Whoever has gone away is forgotten at the next step.
+Texts that wait at the same time and have the same search are decoded in one batch. A request of more than `SHORT`
+positions is long: before each of its decoding steps the short requests that have arrived are computed, so a short one
+waits for one step of a long one, never for all of it. Requests of clients that
+disconnect are dropped at the next step.
+
+Texts of a language model are written in one batch (`streams.py`), a token of each at a time; between two of these steps
+the thread computes one other request, if any waits.
 """
 
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from torch import Tensor
 
 from weft.decoding import Search
-from weft.decoding.many import CELLS
-from weft.models.sequence_to_sequence import SequenceToSequence
+from weft.decoding.many import POSITIONS
+from weft.models.base import Generative
 from weft.parts.call import Memory
 from weft.serving.metrics import Metrics
-from weft.text.batches import filled
-from weft.translator import Translation, Translator
+from weft.serving.settings import Settings
+from weft.serving.streams import Stream, Streams
+from weft.tasks.generator import Writer
+from weft.tasks.translator import Translation
 
-SHORT = 1280  # places of all texts of a request: tokens times rows, 256 tokens with a beam of 5
-WINDOW = 0.005  # seconds that the first of several waits for the others
+SHORT = 1280  # positions of all texts of a request, tokens × beam width: 256 tokens with a beam of 5
+WINDOW = 0.005  # seconds that the first request of a batch waits for others
 Result = TypeVar("Result")
 
 
 class Full(Exception):  # noqa: N818 (a state, not a mistake)
-    """Too many wait already; `seconds` is when to come again."""
+    """The queue is full; retry after `seconds`."""
 
     def __init__(self, seconds: int):
         super().__init__(seconds)
@@ -37,23 +43,23 @@ class Full(Exception):  # noqa: N818 (a state, not a mistake)
 
 
 class Died(Exception):  # noqa: N818
-    """What computed was ended in the middle; it has begun anew."""
+    """The computing thread was ended during a request; it has restarted."""
 
 
 class _Gone(Exception):  # noqa: N818
-    """Nobody waits for what is being computed."""
+    """All clients of the current batch have disconnected."""
 
 
 @dataclass(eq=False)
 class _Job:
-    """One request: texts to be searched for, or a function to be called."""
+    """One request: texts to translate, or a function to call."""
 
     future: asyncio.Future[Any]
     search: Search | None = None
     sources: list[list[int]] = field(default_factory=list)
     function: Callable[[], Any] | None = None
     since: float = field(default_factory=time.monotonic)
-    begun: int = 0  # sources that have been taken
+    begun: int = 0  # sources taken so far
     found: dict[int, list[Translation]] = field(default_factory=dict)
     gone: bool = False
 
@@ -66,7 +72,7 @@ class _Job:
         return not self.gone and self.begun < (len(self.sources) or 1)
 
     def settle(self, result: Any, error: BaseException | None = None) -> None:
-        """Tell the loop that the request came from, if it still wants to know."""
+        """Pass the result to the event loop of the request, if it still waits."""
 
         def tell() -> None:
             if self.future.done():
@@ -75,21 +81,24 @@ class _Job:
                 self.future.set_result(result)
             elif isinstance(error, Exception):
                 self.future.set_exception(error)
-            else:  # SystemExit and the like were meant for the thread, and would end the loop
-                self.future.set_exception(Died(f"the thread that computes: {error!r}"))
+            else:  # SystemExit and the like would end the event loop
+                self.future.set_exception(Died(f"the computing thread: {error!r}"))
 
         self.gone = True
-        with suppress(RuntimeError):  # the loop has ended, and whoever waited with it
+        with suppress(RuntimeError):  # the event loop has ended
             self.future.get_loop().call_soon_threadsafe(tell)
 
 
 class Queue:
-    def __init__(self, translator: Translator, length: int, metrics: Metrics):
-        self.translator = translator
+    """Requests in the order of their arrival, and the thread that computes them."""
+
+    def __init__(self, predictor: Any, length: int, metrics: Metrics, together: int = Settings.together):
+        self.predictor = predictor
         self.length = length
         self.metrics = metrics
-        self.pace = 0.0  # seconds a request has lately taken
-        self._jobs: list[_Job] = []  # the oldest first; those being computed too
+        self.streams = Streams(lambda: predictor.batch(), together, metrics)
+        self.pace = 0.0  # seconds per request, a running mean
+        self._jobs: list[_Job] = []  # oldest first, including those being computed
         self._changed = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="weft computes", daemon=True)
@@ -98,53 +107,70 @@ class Queue:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop computing at the next step."""
+        """Stop the thread at the next decoding step."""
         with self._changed:
             self._closed = True
             self._changed.notify()
         self._thread.join()
 
     def __len__(self) -> int:
-        return len(self._jobs)
+        return len(self._jobs) + len(self.streams)
+
+    def check_room(self) -> None:
+        """Raise `Full` if no request can wait any more."""
+        if len(self) >= self.length:
+            raise Full(max(1, round(self.pace * len(self))))
+
+    @contextmanager
+    def write(self, writers: Sequence[Writer]) -> Iterator[Stream]:
+        """Write the texts of a request of a language model for as long as the context is open."""
+        stream = Stream(writers)
+        with self._changed:
+            self.streams.add(stream)
+            self._changed.notify()
+        try:
+            yield stream
+        finally:  # answered, disconnected, or timed out
+            stream.gone = True
 
     async def search(self, texts: Sequence[str], search: Search) -> list[list[Translation]]:
-        """For each text its translations, best first. Texts are sentences: none is longer than the model allows."""
+        """Return the translations of each text, best first. No text may be longer than the model allows."""
         if not texts:
             return []
-        sources = self.translator.tokeniser.encode_all(texts)
+        sources = self.predictor.encode_all(texts)
         found = await self._join(_Job(asyncio.get_running_loop().create_future(), search, sources))
         return [found[i] for i in range(len(texts))]
 
     async def run(self, function: Callable[[], Result]) -> Result:
-        """What a function returns, called in the thread that computes, when its turn has come."""
-        job = _Job(asyncio.get_running_loop().create_future(), function=function, since=0.0)  # it waits for no others
+        """Call a function in the computing thread, when its turn has come, and return its result."""
+        job = _Job(asyncio.get_running_loop().create_future(), function=function, since=0.0)  # it waits for no batch
         return cast(Result, await self._join(job))
 
     async def _join(self, job: _Job) -> Any:
         with self._changed:
-            if len(self._jobs) >= self.length:
-                raise Full(max(1, round(self.pace * len(self._jobs))))
+            self.check_room()
             self._jobs.append(job)
             self._changed.notify()
         try:
             return await job.future
-        finally:  # answered, or gone away, or out of time
+        finally:  # answered, disconnected, or timed out
             with self._changed:
                 job.gone = True
                 self._jobs.remove(job)
 
     def _work(self) -> None:
-        """Until the end, whatever happens in between: this thread is the only one there is."""
+        """Compute until closed. No error ends the loop, because there is no other thread."""
         while not self._closed:
             try:
                 while self._wait():
-                    # Short ones need no turn of their own beside a long one: they go before each of its steps.
+                    # A long request computes the short ones before each of its steps, so it goes first.
                     self._compute(self._next(short=False) or self._next(short=True))
+                    self._write()
             except BaseException as error:
                 self._give_up(error)
 
     def _give_up(self, error: BaseException) -> None:
-        """Tell all who wait for what is not being computed any more."""
+        """Report the error to all requests that were being computed."""
         with self._changed:
             for job in self._jobs:
                 if job.begun > len(job.found):
@@ -152,15 +178,24 @@ class Queue:
 
     def _wait(self) -> bool:
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or any(job.is_waiting for job in self._jobs))
+            self._changed.wait_for(
+                lambda: self._closed or len(self.streams) or any(job.is_waiting for job in self._jobs)
+            )
             if self._closed:
                 return False
-            oldest = min(job.since for job in self._jobs if job.is_waiting)
+            oldest = min((job.since for job in self._jobs if job.is_waiting), default=0.0)
         time.sleep(max(0.0, oldest + WINDOW - time.monotonic()))
         return True
 
+    def _write(self) -> None:
+        """One step of all texts that are being written."""
+        try:
+            self.streams.step()
+        except BaseException as error:
+            self.streams.fail(error if isinstance(error, Exception) else Died(f"the computing thread: {error!r}"))
+
     def _next(self, short: bool) -> list[tuple[_Job, int]]:
-        """What to compute now: a function, or as many texts as fill a batch, one of each request in turn."""
+        """Return what to compute next: a function, or texts that fill a batch, taken from the requests in turn."""
         with self._changed:
             jobs = [job for job in self._jobs if job.is_waiting and job.is_short == short]
             if not jobs:
@@ -175,7 +210,7 @@ class Queue:
             while jobs:
                 for job in jobs:
                     longest = max(longest, len(job.sources[job.begun]))
-                    if batch and longest * (len(batch) + 1) > CELLS // search.rows:
+                    if batch and longest * (len(batch) + 1) > POSITIONS // search.rows:
                         return batch
                     batch.append((job, job.begun))
                     job.begun += 1
@@ -183,7 +218,7 @@ class Queue:
             return batch
 
     def _compute(self, batch: list[tuple[_Job, int]]) -> None:
-        """Everything that was asked for, or the reason why not."""
+        """Compute a batch and settle its requests with the results or the error."""
         start = time.monotonic()
         try:
             if batch and batch[0][0].function:
@@ -208,13 +243,13 @@ class Queue:
             if not is_short:
                 self._compute(self._next(short=True))
 
-        models = [cast(SequenceToSequence, _Pausing(model, pause)) for model in self.translator.models]
+        models = [cast(Generative, _Pausing(model, pause)) for model in self.predictor.models]
         start = time.monotonic()
-        found = search(models, filled([job.sources[i] for job, i in batch]).to(self.translator.device))
+        found = search(models, self.predictor.prompt([job.sources[i] for job, i in batch]))
         tokens = sum(len(some[0].ids) for some in found)
         self.metrics.computed(len(batch), tokens, time.monotonic() - start)
         for (job, i), some in zip(batch, found):
-            job.found[i] = [self.translator.translation(one) for one in some]
+            job.found[i] = [self.predictor.translation(one) for one in some]
             if len(job.found) == len(job.sources):
                 job.settle(job.found)
 
@@ -222,13 +257,13 @@ class Queue:
 class _Pausing:
     """A model that pauses before each of its steps."""
 
-    def __init__(self, model: SequenceToSequence, pause: Callable[[], None]):
+    def __init__(self, model: Generative, pause: Callable[[], None]):
         self.model = model
         self.pause = pause
 
-    def encode(self, *arguments: Any) -> Memory:
+    def prompt(self, *arguments: Any) -> Memory | None:
         self.pause()
-        return self.model.encode(*arguments)
+        return self.model.prompt(*arguments)
 
     def decode(self, *arguments: Any) -> Tensor:
         self.pause()

@@ -1,38 +1,39 @@
-"""What every route may use: the model, the queue in front of it, the limits, and the counts."""
+"""What every route can use: the model, its queue, the settings and the metrics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
+from pydantic import Field
 
+from weft.data.languages import Languages, direction_of
+from weft.decoding import Beam, Search, best_first
+from weft.decoding.hypothesis import STRONGEST
 from weft.errors import WeftError
 from weft.plans.plan import Plan
 from weft.serving.metrics import Metrics
 from weft.serving.queue import Queue
-from weft.text.languages import Languages, direction_of
-from weft.translator import Translator
+from weft.serving.settings import Settings
+from weft.tasks.generator import Generator
+from weft.tasks.predictor import Predictor
+from weft.tasks.translator import Translator
+from weft.viewing.attention_heads import Head
 
-
-@dataclass(frozen=True)
-class Settings:
-    """How a model is served, and what one request may ask for."""
-
-    api_key: str | None = None
-    cors: tuple[str, ...] = ()  # origins whose pages may ask from a browser; "*" is all of them
-    beam: int = 5
-    length_penalty: float = 1.0
-    characters: int = 20_000  # of all texts of a request
-    texts: int = 200  # of a request
-    body: int = 1_000_000  # bytes
-    waiting: int = 500  # requests
-    timeout: float = 60.0  # seconds
+# Fields of a request.
+BeamWidth = Annotated[int, Field(ge=1, le=20)]
+LengthPenalty = Annotated[float, Field(ge=-STRONGEST, le=STRONGEST, allow_inf_nan=False)]
+HeadsOff = Annotated[
+    list[Head], Field(max_length=1000, description="Heads to switch off; layers and heads count from 1.")
+]
 
 
 @dataclass(frozen=True)
 class Service:
-    translator: Translator
-    languages: Languages
+    """One served model."""
+
+    predictor: Predictor
+    languages: Languages | None
     plan: Plan
     card: str | None
     settings: Settings
@@ -40,26 +41,45 @@ class Service:
     metrics: Metrics
 
     @property
+    def translator(self) -> Translator:
+        """The model, for routes that only a translator has."""
+        assert isinstance(self.predictor, Translator)
+        return self.predictor
+
+    @property
+    def generator(self) -> Generator:
+        """The model, for routes that only a language model has."""
+        assert isinstance(self.predictor, Generator)
+        return self.predictor
+
+    @property
     def codes(self) -> tuple[str, str]:
-        """What source and target are called in a request."""
+        """The codes of the source and target language in a request."""
+        assert self.languages
         return direction_of(self.languages)
 
+    def search(self, options: int) -> Search:
+        """Return the search by which LibreTranslate's route finds at least this many translations."""
+        given = {"width": self.settings.beam, "length_penalty": self.settings.length_penalty}
+        beam = Beam(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+        return best_first(max(beam.width, options), beam.length_penalty)
+
     def check_size(self, texts: Sequence[str]) -> None:
-        """Refuse more than one request may ask for, and what could not be sent back."""
+        """Raise an error for a request that is too large, or whose text cannot be encoded in an answer."""
         size, limits = sum(map(len, texts)), self.settings
         if len(texts) > limits.texts:
-            raise WeftError(f"{len(texts):,} texts are too many: at most {limits.texts:,} a request.")
+            raise WeftError(f"{len(texts):,} texts are too many; the limit is {limits.texts:,} per request.")
         if size > limits.characters:
-            raise WeftError(f"{size:,} characters are too many: at most {limits.characters:,} a request.")
+            raise WeftError(f"{size:,} characters are too many; the limit is {limits.characters:,} per request.")
         try:
             "".join(texts).encode()
         except UnicodeEncodeError:
-            raise WeftError("a text that is not Unicode (a lone surrogate).") from None
+            raise WeftError("invalid Unicode: the text has a lone surrogate.") from None
 
     @property
     def name(self) -> str:
-        """Of the model, without the path to it."""
-        return ",".join(folder.path.name for folder in self.translator.folders)
+        """The name of the model, without its path."""
+        return ",".join(folder.path.name for folder in self.predictor.folders)
 
 
 def _service(request: Request) -> Service:
@@ -67,4 +87,4 @@ def _service(request: Request) -> Service:
     return service
 
 
-Served = Annotated[Service, Depends(_service)]  # an argument of a route: `def route(service: Served)`
+Served = Annotated[Service, Depends(_service)]  # for the arguments of a route: `def route(service: Served)`

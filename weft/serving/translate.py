@@ -1,4 +1,4 @@
-"""POST /api/translate: weft's own way to ask for a translation, with everything the search knows of it."""
+"""POST /api/translate: weft's own translation route, with scores, tokens, alignment and glossary."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -7,21 +7,20 @@ from functools import partial
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from weft.decoding import Constrained, Search, best_first
+from weft.data.sentences import Piece
+from weft.decoding import Beam, Constrained, Search, best_first
 from weft.errors import WeftError
 from weft.serving.cutting import cut
 from weft.serving.glossary import Occurrence, Outcome, Term, occurring, outcome, phrases_of
-from weft.serving.service import Served
-from weft.text.sentences import Piece
-from weft.translator import Translation, Translator, joined, texts_of
-from weft.viewing.alignment import Link, links, pharaoh
-from weft.viewing.heads import Head, Without
+from weft.serving.service import BeamWidth, HeadsOff, LengthPenalty, Served
+from weft.tasks.alignment import Link, links, pharaoh
+from weft.tasks.translator import Translation, Translator, joined, texts_of
+from weft.viewing.attention_heads import Head, Without
 
 router = APIRouter(prefix="/api", tags=["translate"])
-WIDEST = 20  # beam
 
 
-class Asked(BaseModel):
+class TranslateRequest(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
@@ -37,38 +36,38 @@ class Asked(BaseModel):
     )
 
     text: str
-    beam: int = Field(5, ge=1, le=WIDEST)
-    nbest: int = Field(1, ge=1, le=WIDEST, description="At most as many as the beam is wide.")
-    length_penalty: float = Field(1.0, ge=-10, le=10, allow_inf_nan=False)
-    alignment: bool = Field(False, description="Whether to say which words were written from which.")
+    beam: BeamWidth = Beam.width
+    nbest: BeamWidth = Field(1, description="Number of translations, at most the beam width.")
+    length_penalty: LengthPenalty = Beam.length_penalty
+    alignment: bool = Field(False, description="Whether to return the word alignment.")
     glossary: list[Term] = Field([], max_length=200)
-    off: list[Head] = Field([], max_length=1000, description="Heads to switch off; layers and heads count from 1.")
+    off: HeadsOff = []
 
 
-class Found(BaseModel):
+class ScoredTranslation(BaseModel):
     text: str
     score: float = Field(
-        description="They are ranked by it: log P / |Y|^length_penalty, or log P where a term of the glossary stands "
-        "for no word. Of several sentences it is the mean."
+        description="What translations are ranked by: log P / |Y|^length_penalty, or log P where a term of the "
+        "glossary replaces no word. For several sentences, the mean."
     )
     tokens: list[str]
-    log_probs: list[float] = Field(description="A term of the glossary has that of the word it stands for.")
-    finished: bool = Field(description="False: cut by the limit on its length.")
+    log_probs: list[float] = Field(description="A term of the glossary has that of the word it replaces.")
+    finished: bool = Field(description="False: cut by the length limit.")
 
 
-class Answer(BaseModel):
+class TranslateAnswer(BaseModel):
     translation: str
-    translations: list[Found]
-    alignment: str | None = Field(description="0-0 1-2 …: source and target word, between white space, of each link.")
+    translations: list[ScoredTranslation]
+    alignment: str | None = Field(description="0-0 1-2 …: source and target word of each link.")
     glossary: Outcome
 
 
 @router.post("/translate")
-async def translate(asked: Asked, service: Served) -> Answer:
-    """Translate a text: the n best, with scores, tokens and alignment, by a glossary, or without some heads."""
+async def translate(asked: TranslateRequest, service: Served) -> TranslateAnswer:
+    """Translate a text: the n best with scores, tokens and alignment, with a glossary, or without some heads."""
     service.check_size([asked.text])
     if asked.nbest > asked.beam:
-        raise WeftError(f"nbest {asked.nbest} needs a beam of {asked.nbest} or more, not {asked.beam}.")
+        raise WeftError(f"nbest {asked.nbest} needs a beam of at least {asked.nbest}, got {asked.beam}.")
     translator, queue = service.translator, service.queue
     off = translator.existing(asked.off)
     pieces, occurrences = await asyncio.to_thread(_prepared, asked, translator)
@@ -84,19 +83,19 @@ async def translate(asked: Asked, service: Served) -> Answer:
         if asked.alignment
         else []
     )
-    as_it_is = Translation(asked.text, 0.0, (), (), (), True)
+    unchanged = Translation(asked.text, 0.0, (), (), (), True)
     pairs = [*zip(sentences, (some[0].text for some in found)), *((between, between) for _, between in pieces)]
-    translations = joined(pieces, found)[: asked.nbest] if found else [as_it_is]
-    return Answer(
+    translations = joined(pieces, found)[: asked.nbest] if found else [unchanged]
+    return TranslateAnswer(
         translation=translations[0].text,
-        translations=[Found.model_validate(one.plain()) for one in translations],
+        translations=[ScoredTranslation.model_validate(one.to_dict()) for one in translations],
         alignment=pharaoh(_shifted(pieces, found, aligned)) if asked.alignment else None,
         glossary=await asyncio.to_thread(outcome, asked.glossary, pairs),
     )
 
 
-def _prepared(asked: Asked, translator: Translator) -> tuple[list[Piece], list[list[Occurrence]]]:
-    """The text in pieces, and the terms that occur in each sentence."""
+def _prepared(asked: TranslateRequest, translator: Translator) -> tuple[list[Piece], list[list[Occurrence]]]:
+    """Return the pieces of the text and the terms in each sentence."""
     pieces = cut(asked.text, translator)
     return pieces, [list(occurring(asked.glossary, sentence)) for sentence in texts_of(pieces)]
 
@@ -108,14 +107,14 @@ def _without(off: tuple[Head, ...], search: Search) -> Search:
 def _shifted(
     pieces: Sequence[Piece], found: Sequence[Sequence[Translation]], aligned: Sequence[list[Link]]
 ) -> Iterator[Link]:
-    """Links within sentences as links within the text: its words may go on where a piece ends without white space."""
+    """Convert links of each sentence to links of the text. A word may span two pieces without white space between."""
     each = iter(zip(found, aligned))
     source = target = ""
     for piece, space in pieces:
         if piece.strip():
             some, own = next(each)
             shifts = [
-                len(before.split()) - _goes_on(before, text)
+                len(before.split()) - _continues(before, text)
                 for before, text in ((source, piece), (target, some[0].text))
             ]
             yield from ((s + shifts[0], t + shifts[1]) for s, t in own)
@@ -123,6 +122,6 @@ def _shifted(
         source, target = source + piece + space, target + space
 
 
-def _goes_on(before: str, after: str) -> bool:
-    """Whether the last word of a text goes on in the next."""
+def _continues(before: str, after: str) -> bool:
+    """Return whether the last word of one text continues in the next."""
     return bool(before and after) and not (before[-1].isspace() or after[0].isspace())

@@ -1,1 +1,1 @@
-"""The loop and what belongs to it: runs, checkpoints, validation, observers."""
+"""Training: runs, the loop, checkpoints, observers, several workers."""

@@ -1,12 +1,13 @@
-"""Checkpoints: everything a training needs to go on as if it had never stopped.
+"""Checkpoints: everything a run needs to continue as if it had never stopped.
 
     checkpoints/step-00001000/
       model.safetensors       weights
-      optimiser.safetensors   Adam's moments and each worker's random state
+      optimiser.safetensors   what the optimiser remembers, such as Adam's moments, and each worker's random state
       state.json              the step, the place in the data, the scores so far
       SHA256SUMS              checksums of these, as `sha256sum -c` reads them
 
-Only the two newest checkpoints keep their optimiser: the second is there for when the first is damaged.
+With a running mean of the weights (`ema`), model.safetensors is that mean, and the weights themselves stand beside the
+moments. Only the two newest checkpoints keep their optimiser: the second is there for when the first is damaged.
 """
 
 import json
@@ -19,18 +20,21 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.optim import Optimizer
 
 from weft.disk import flush, seal, write_text
 from weft.errors import WeftError
-from weft.folder import Folder, fitting_weights, parameters, read_weights, save_weights
-from weft.models.sequence_to_sequence import SequenceToSequence
-from weft.training.united import fill, slice_like
+from weft.evaluation.scores import LOSS
+from weft.folder import Folder
+from weft.models.base import Model
+from weft.parts.optimisers import Optimiser
+from weft.training.kept import Newest
+from weft.training.parallel import fill, slice_like
+from weft.weights import fitting_weights, parameters, read_weights, save_weights
 
 
 @dataclass
 class Progress:
-    """Where a training stands."""
+    """How far a run has come."""
 
     step: int = 0
     epoch: int = 0
@@ -41,7 +45,6 @@ class Progress:
 
 FILES = ("model.safetensors", "optimiser.safetensors", "state.json")
 KEPT = 2  # checkpoints that keep their optimiser
-MOMENTS = ("exp_avg", "exp_avg_sq")  # of the gradient and of its square; a number for each weight
 
 
 def path_of(folder: Path, step: int) -> Path:
@@ -54,7 +57,7 @@ Draws = dict[str, Tensor]  # the states of one worker's random generators
 def save(
     folder: Path, weights: dict[str, Tensor], moments: dict[str, Tensor], progress: Progress, draws: Sequence[Draws]
 ) -> Path:
-    """Written under a temporary name and renamed: a checkpoint is there as a whole or not at all."""
+    """Write a checkpoint under a temporary name and rename it: it exists as a whole or not at all."""
     final = path_of(folder, progress.step)
     draft = _hidden(final, "draft")
     mend(folder)
@@ -81,14 +84,14 @@ def _hidden(checkpoint: Path, kind: str) -> Path:
 
 
 def set_aside(checkpoint: Path) -> Path:
-    """A damaged one, under a name that nothing has yet."""
+    """Rename a damaged checkpoint to a name that is not in use."""
     name = f"damaged-{checkpoint.name}"
     names = (checkpoint.with_name(name if n == 1 else f"{name}-{n}") for n in count(1))
     return checkpoint.rename(next(free for free in names if not free.exists()))
 
 
 def mend(folder: Path) -> None:
-    """Clear up what a killed process left: what it had not finished is dropped, what it had moved aside comes back."""
+    """Clean up after a killed process: delete what it had not finished, restore what it had moved aside."""
     for old in folder.glob(".step-*.old"):
         final = folder / old.name[1 : -len(".old")]
         if final.exists():
@@ -100,33 +103,29 @@ def mend(folder: Path) -> None:
 
 
 def resumable(folder: Folder) -> list[Path]:
-    """The checkpoints that a training can go on from, or should, newest first."""
-    found = folder.steps()[::-1]
-    return [
-        *found[:KEPT],
-        *(checkpoint for checkpoint in found[KEPT:] if (checkpoint / "optimiser.safetensors").exists()),
-    ]
+    """The checkpoints that a run can, or should, resume from, newest first."""
+    found = enumerate(folder.steps()[::-1])
+    return [checkpoint for i, checkpoint in found if i < KEPT or (checkpoint / "optimiser.safetensors").exists()]
 
 
 def newest(folder: Folder) -> Path | None:
-    """The newest that a training can go on from."""
+    """The newest checkpoint that a run can resume from."""
     return next((found for found in resumable(folder) if (found / "optimiser.safetensors").exists()), None)
 
 
-def load(checkpoint: Path, model: SequenceToSequence, optimiser: Optimizer, rank: int = 0) -> Progress:
-    """Bring model, optimiser and this worker's random state to where they were. One that was not there draws anew."""
-    fill(model, fitting_weights(model, checkpoint / "model.safetensors"))
+def load(checkpoint: Path, model: Model, kept: Newest, optimiser: Optimiser, rank: int = 0) -> Progress:
+    """Restore model, optimiser and this worker's random state. A worker that is new gets fresh randomness."""
+    weights = fitting_weights(model, checkpoint / "model.safetensors")
     stored = read_weights(checkpoint / "optimiser.safetensors")
     try:
-        state_of: dict[int, dict[str, Tensor]] = {}
-        for i, (name, parameter) in enumerate(parameters(model).items()):
-            state_of[i] = {"step": stored[f"{name}:step"].reshape(())}
-            for moment in MOMENTS:
-                value = stored[f"{name}:{moment}"]
-                if value.shape != parameter.shape:
-                    raise ValueError(f"{name}:{moment} is {tuple(value.shape)}, not {tuple(parameter.shape)}")
-                state_of[i][moment] = slice_like(value, parameter)
-        optimiser.load_state_dict({**optimiser.state_dict(), "state": state_of})
+        kept.fill(weights)
+        own = {name: stored.get(f"{name}:weight", value) for name, value in weights.items()}
+        fill(model, own)
+        remembers = optimiser.remembers()
+        for name, parameter in parameters(model).items():
+            optimiser.state[parameter] = {
+                moment: _moment(stored, f"{name}:{moment}", parameter) for moment in remembers[parameter]
+            }
         mine = {name.removeprefix(f"{rank}:"): value for name, value in stored.items() if name.startswith(f"{rank}:")}
         if mine or rank == 0:
             restore_random_state(mine)
@@ -135,21 +134,29 @@ def load(checkpoint: Path, model: SequenceToSequence, optimiser: Optimizer, rank
         raise WeftError(f"{checkpoint} is damaged: {error}.") from None
 
 
+def _moment(stored: Mapping[str, Tensor], name: str, parameter: Tensor) -> Tensor:
+    """A number of steps, or a number for each weight."""
+    value = stored[name].to(parameter.device, torch.float32)
+    if name.endswith(":step"):
+        return value.reshape(())
+    if value.shape != parameter.shape:
+        raise ValueError(f"{name} is {tuple(value.shape)}, not {tuple(parameter.shape)}")
+    return slice_like(value.to(parameter.dtype), parameter)
+
+
 def _progress(data: Any) -> Progress:
-    """From what a file says, which may be anything."""
+    """Parse the contents of a state.json, which may be anything."""
     scores = {int(step): {name: float(value) for name, value in some.items()} for step, some in data["scores"].items()}
     step, epoch, batch = (int(data[name]) for name in ("step", "epoch", "batch"))
-    if min(step, epoch, batch, *scores, 0) < 0 or not all({"loss", "bleu"} <= some.keys() for some in scores.values()):
-        raise ValueError("its state.json is not one that weft wrote")
+    if min(step, epoch, batch, *scores, 0) < 0 or not all(LOSS.name in some for some in scores.values()):
+        raise ValueError("its state.json was not written by weft")
     return Progress(step, epoch, batch, float(data["seconds"]), scores)
 
 
 def random_state() -> Draws:
-    """Of every generator that dropout may draw from."""
-    states = {"random": torch.get_rng_state()}
-    for name, module in _accelerators().items():
-        states[f"random.{name}"] = module.get_rng_state()
-    return states
+    """The state of every random generator that dropout may use."""
+    others = {f"random.{name}": module.get_rng_state() for name, module in _accelerators().items()}
+    return {"random": torch.get_rng_state(), **others}
 
 
 def restore_random_state(states: Mapping[str, Tensor]) -> None:
@@ -164,16 +171,16 @@ def _accelerators() -> dict[str, Any]:
 
 
 def prune(folder: Folder, keep: set[int]) -> None:
-    """Drop the weights of other steps, and the optimisers of all; but not of the two newest checkpoints."""
+    """Delete the weights of other steps and all optimisers, except those of the two newest checkpoints."""
     for checkpoint in folder.steps()[:-KEPT]:
         if int(checkpoint.name.removeprefix("step-")) not in keep:
-            shutil.rmtree(checkpoint.rename(_hidden(checkpoint, "draft")))  # killed within, it is no half checkpoint
+            shutil.rmtree(checkpoint.rename(_hidden(checkpoint, "draft")))  # if killed here, no half checkpoint is left
         else:
             (checkpoint / "optimiser.safetensors").unlink(missing_ok=True)
 
 
 def average(checkpoints: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of their weights."""
+    """The mean of the checkpoints' weights."""
     total: dict[str, Tensor] = {}
     for found in checkpoints:
         for name, value in read_weights(found / "model.safetensors").items():
@@ -181,8 +188,8 @@ def average(checkpoints: Sequence[Path]) -> dict[str, Tensor]:
     return {name: (value / len(checkpoints)).float() for name, value in total.items()}
 
 
-def moments(model: SequenceToSequence, optimiser: Optimizer) -> dict[str, Tensor]:
-    """What Adam remembers of each parameter."""
+def moments(model: Model, optimiser: Optimiser) -> dict[str, Tensor]:
+    """The optimiser's moments of each parameter."""
     return {
         f"{name}:{moment}": value
         for name, parameter in parameters(model).items()

@@ -1,87 +1,70 @@
-"""The training loop. What happens beside it (progress on the screen, metrics in files) is a list of observers."""
+"""The training loop. Everything else (progress on the screen, metrics in files) is done by observers."""
 
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 import torch
 from torch import Tensor
 
-from weft.disk import damage, owned, room_in_words
+from weft.data.batches import Batches
+from weft.disk import damage, friendly_disk_errors, owned
 from weft.errors import Interrupted, NoRoom, WeftError
-from weft.folder import Folder, fitting_weights, parameters
-from weft.models.sequence_to_sequence import PAD, Batch, SequenceToSequence
-from weft.plans.catalogues import SCHEDULES
+from weft.evaluation.scores import LOSS, Metric
+from weft.folder import Folder
+from weft.models.base import Batch, Model
+from weft.parts.optimisers import Numbers
+from weft.plans.catalogues import OPTIMISERS, SCHEDULES
 from weft.plans.plan import Training
-from weft.text.batches import Batches
 from weft.training import checkpoint
 from weft.training.checkpoint import Progress
+from weft.training.kept import Newest, RunningMean
+from weft.training.observers import Observer as Observer
 from weft.training.observers import metrics_rows
+from weft.training.parallel import fill, full_tensor, gathered
 from weft.training.signals import as_ctrl_c, held_back
-from weft.training.united import fill, gathered, whole
 from weft.training.workers import ALONE, Workers
+from weft.weights import fitting_weights
 
-Validate = Callable[[SequenceToSequence], dict[str, float]]
-
-
-class Observer(Protocol):
-    """Someone who is told how a training goes."""
-
-    def step(self, step: int, metrics: dict[str, float]) -> None:
-        """After each step: objective and loss (the mean nll) of a token, tokens, rate, gradient (its norm before it
-        was clipped), epoch, seconds since the training began."""
-
-    def validation(self, step: int, scores: dict[str, float]) -> None: ...
-
-    def close(self) -> None: ...
+Scores = dict[str, float]  # by the name of the metric
+Validate = Callable[[Model], Scores]
 
 
+@dataclass(eq=False)
 class Trainer:
-    def __init__(
-        self,
-        model: SequenceToSequence,
-        options: Training,
-        batches: Batches,
-        validate: Validate,
-        folder: Folder,
-        observers: Sequence[Observer] = (),
-        workers: Workers = ALONE,
-    ):
-        self.model = model
-        self.workers = workers
-        self.united = workers.union(model)
-        self.options = options
-        self.batches = batches
-        self.validate = validate
-        self.folder = folder
-        self.observers = observers
-        self.device = next(model.parameters()).device
+    model: Model
+    options: Training
+    batches: Batches
+    validate: Validate
+    best_by: Metric
+    folder: Folder
+    observers: Sequence[Observer] = ()
+    workers: Workers = ALONE
+
+    def __post_init__(self) -> None:
+        options = self.options
+        self.shared = self.workers.wrap(self.model)
+        self.device = next(self.model.parameters()).device
         self.schedule = SCHEDULES.build(options.schedule, options.steps)
-        self.optimiser = torch.optim.Adam(
-            model.parameters(),
-            lr=options.rate,
-            betas=(options.beta1, options.beta2),
-            eps=options.epsilon,
-            weight_decay=options.weight_decay,
-            decoupled_weight_decay=True,
-            fused=self.device.type != "mps",
-        )
+        numbers = Numbers(options.rate, (options.beta1, options.beta2), options.epsilon, options.weight_decay)
+        self.optimiser = OPTIMISERS.build(options.optimiser, self.model, numbers)
+        self.kept = RunningMean(self.model, options.ema) if options.ema else Newest(self.model)
+        self.average_of = 1 if options.ema else options.average_of  # a running mean is an average already
         self.progress = Progress()
-        self.remarks: list[str] = []  # what there is to say of how it ended
+        self.remarks: list[str] = []  # what the user should know about the result
 
     def resume(self) -> list[str]:
-        """Go on from the newest whole checkpoint; from the beginning, where a run was stopped before its first.
-
-        What is said of damaged ones is returned; they are set aside.
-        """
+        """Resume from the newest intact checkpoint, or start over if the run was stopped before its first. Damaged ones
+        are set aside, and a message about each is returned."""
         with owned(self.folder.path) if self.workers.is_first else nullcontext():
             found, damaged = self.workers.gather(self._newest_whole() if self.workers.is_first else (None, []))[0]
         if found is not None:
-            self.progress = checkpoint.load(found, self.model, self.optimiser, self.workers.rank)
+            self.progress = checkpoint.load(found, self.model, self.kept, self.optimiser, self.workers.rank)
         return damaged
 
     def _newest_whole(self) -> tuple[Path | None, list[str]]:
@@ -95,12 +78,12 @@ class Trainer:
             damaged[found] = wrong
         if damaged:
             sentences = [f"{path} is damaged: {wrong}." for path, wrong in damaged.items()]
-            raise WeftError("\n".join([*sentences, "There is no other checkpoint to go on from."]))
+            raise WeftError("\n".join([*sentences, "There is no other checkpoint to resume from."]))
         self._refuse_to_begin_again()
         return None, []
 
     def _refuse_to_begin_again(self) -> None:
-        """Where there have been checkpoints: they were taken away, and what is left would be overwritten."""
+        """Refuse if there were checkpoints: they were removed, and what is left would be overwritten."""
         run = self.folder.path
         if self.folder.average.exists():
             raise WeftError(
@@ -109,16 +92,19 @@ class Trainer:
             )
         metrics = run / "metrics.jsonl"
         validations = ["valid" in row for row in metrics_rows(metrics)] if metrics.exists() else []
-        if any(validations[:-1]):  # each is told before its checkpoint is written: the last may have none
+        if any(validations[:-1]):  # each is logged before its checkpoint is written: the last may have none
             raise WeftError(
-                f"{run} cannot be resumed: its checkpoints are gone, and metrics.jsonl says that there were some. "
-                "Put them back, or begin anew in another --out."
+                f"{run} cannot be resumed: its checkpoints are gone, though metrics.jsonl shows that there were some. "
+                "Restore them, or start over in another --out."
             )
 
-    def train(self) -> dict[str, float]:
+    def train(self) -> Scores:
         """Train to the last step or until patience ends; leave the averaged model in the folder; return its scores."""
         try:
-            with owned(self.folder.path) if self.workers.is_first else nullcontext(), room_in_words(self.folder.path):
+            with (
+                owned(self.folder.path) if self.workers.is_first else nullcontext(),
+                friendly_disk_errors(self.folder.path),
+            ):
                 self._refuse_to_fall_behind()
                 return self._train()
         except NoRoom as error:
@@ -131,25 +117,22 @@ class Trainer:
 
     def _train(self) -> dict[str, float]:
         try:
-            with self._listening() as asked:
+            # A request to stop ends a process that trains alone at once; several stop together, after the same step.
+            with as_ctrl_c() if self.workers.size == 1 else held_back() as asked:
                 self._steps(asked)
                 return self._finish()
         except KeyboardInterrupt:
-            with held_back():  # who presses Ctrl-C again loses nothing
+            with held_back():  # a second Ctrl-C must not interrupt the saving
                 saved = self._saved()
             raise Interrupted(f"stopped. {saved}") from None
         finally:
-            self.united.part()
+            self.shared.close()
             for observer in self.observers:
                 observer.close()
 
     def _last_good(self) -> str:
         found = checkpoint.newest(self.folder)
         return f"The last good checkpoint is {found}." if found else "There is no checkpoint yet."
-
-    def _listening(self) -> AbstractContextManager[list[int]]:
-        """A request to stop ends a process that trains alone at once; several stop together, after the same step."""
-        return as_ctrl_c() if self.workers.size == 1 else held_back()
 
     def _steps(self, asked: list[int]) -> None:
         self.model.train()
@@ -162,7 +145,10 @@ class Trainer:
             if progress.step >= options.steps:
                 return
             if self._out_of_patience():
-                self.remarks.append(self._patience_ended())
+                self.remarks.append(
+                    f"stopped early after step {progress.step}: no better {self.best_by.label} for "
+                    f"{options.patience} validations; best at step {self._first_best()}"
+                )
                 return
             epoch, batch, group = next(groups)
             metrics = self._gradient(group)
@@ -177,26 +163,27 @@ class Trainer:
                 raise KeyboardInterrupt
 
     def _saved(self) -> str:
-        """Save what was learned up to here, and say so."""
+        """Save the current state, and return a message about it."""
         step = self.progress.step
         if step == 0:
-            return "Nothing was learned yet."
+            return "There was nothing to save yet."
         if checkpoint.newest(self.folder) != checkpoint.path_of(self.folder.checkpoints, step):
             self._save()
-        return f"Saved at step {step}; --resume goes on from there."
+        return f"Saved at step {step}; continue with --resume."
 
     def _save(self) -> None:
         draws = self.workers.gather(checkpoint.random_state())
-        weights = gathered(parameters(self.model), self.workers.is_first)
-        moments = gathered(checkpoint.moments(self.model, self.optimiser), self.workers.is_first)
+        weights = gathered(self.kept.weights, self.workers.is_first)
+        beside = checkpoint.moments(self.model, self.optimiser) | self.kept.beside()
+        moments = gathered(beside, self.workers.is_first)
         if not self.workers.is_first:
             return
         checkpoint.save(self.folder.checkpoints, weights, moments, self.progress, draws)
-        # Where a finished run goes on, its average is older than this checkpoint: whoever translates takes the newer.
+        # When a finished run is continued, its average is older than this checkpoint, which is used from now on.
         self.folder.forget()
 
     def _gradient(self, batches: Sequence[Batch]) -> dict[str, float]:
-        """The gradient of the mean over all tokens of all batches, clipped. Interrupted, it can be taken anew."""
+        """The clipped gradient of the mean over all tokens of all batches; if interrupted, it can be repeated."""
         random = checkpoint.random_state()
         try:
             return self._backward(batches)
@@ -206,48 +193,54 @@ class Trainer:
 
     def _backward(self, batches: Sequence[Batch]) -> dict[str, float]:
         self.optimiser.zero_grad()
-        tokens = sum(int((batch.target != PAD).sum()) for batch in batches)
+        tokens = sum(batch.count for batch in batches)
         objective = nll = 0.0
         for batch in batches:
-            mine = self.workers.share(batch).to(self.device)
-            with nullcontext() if batch is batches[-1] else self.united.apart():
-                loss = self.united(mine)
-                # Gradients of several workers become their mean, and the sum is wanted.
+            mine = batch.share(self.workers.rank, self.workers.size).to(self.device)
+            with nullcontext() if batch is batches[-1] else self.shared.no_sync():
+                loss = self.shared(mine)
+                # Gradients of several workers are averaged, but the sum is needed.
                 torch.autograd.backward(loss.objective * (self.workers.size / tokens))
             objective += float(loss.objective.detach())
             nll += float(loss.nll)
         objective, nll = self.workers.total(objective, nll)
-        norm = float(whole(torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip or torch.inf)))
-        return {"objective": objective / tokens, "loss": nll / tokens, "tokens": tokens, "gradient": norm}
+        clipped = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip or torch.inf)
+        return {
+            "objective": objective / tokens,
+            "loss": nll / tokens,
+            "tokens": tokens,
+            "gradient": float(full_tensor(clipped)),
+        }
 
     def _stop_if_diverged(self, metrics: dict[str, float], epoch: int, batches: range) -> None:
-        """Before the weights move: they are still those of the step before."""
+        """Stop before the weights are updated, so that those of the last step are intact."""
         for what, value in (("loss", metrics["objective"]), ("gradient", metrics["gradient"])):
             if not math.isfinite(value):
                 numbers = f"batch {batches[0]}" if len(batches) == 1 else f"batches {batches[0]} to {batches[-1]}"
-                self._diverged(f"the {what} of step {self.progress.step + 1} is {value} (epoch {epoch}, {numbers})")
+                self._diverged(f"{what} is {value} at step {self.progress.step + 1} (epoch {epoch}, {numbers})")
 
     def _diverged(self, finding: str) -> NoReturn:
         last = self._last_good()
         if self.progress.step and self.progress.step not in self.progress.scores:
             saved = checkpoint.path_of(self.folder.checkpoints, self.progress.step)
-            if saved.exists():  # when it was asked to stop: nobody looked at what it had learned
-                last = f"{saved} was saved without a look at it: remove it, and --resume goes on from the one before."
+            if saved.exists():  # written when the run was interrupted
+                last = f"{saved} was saved without validation: remove it, and --resume continues from the one before."
         raise WeftError(
-            f"{finding}: the training has diverged. {last} "
-            "Set a lower rate, a longer warmup or a smaller clip: --resume takes --set too."
+            f"training diverged: {finding}. {last} "
+            "Try a lower rate, a longer warmup or a smaller clip; --resume takes --set too."
         )
 
     def _move(self, step: int) -> float:
-        """One step of the optimiser, at the rate the schedule has for it."""
+        """Take one step of the optimiser, at the rate of the schedule."""
         rate = self.options.rate * self.schedule(step)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.step()
+        self.kept.update(step)
         return rate
 
     def _groups(self) -> Iterator[tuple[int, int, list[Batch]]]:
-        """The batches of each step for ever, with the place in the data after them."""
+        """Yield the batches of each step, without end, and the place in the data after them."""
         epoch, used = self.progress.epoch, self.progress.batch
         while True:
             batches = self.batches.epoch(epoch, skip=used)
@@ -255,7 +248,7 @@ class Trainer:
                 used += len(group)
                 yield epoch, used, group
             if used == 0:
-                raise WeftError("there is nothing to train on: no pair is left.")
+                raise WeftError("nothing to train on: the corpus does not fill a batch.")
             epoch, used = epoch + 1, 0
 
     def _validation_is_due(self) -> bool:
@@ -265,37 +258,38 @@ class Trainer:
 
     def _validate(self) -> None:
         scores = self._scores()
-        if not math.isfinite(scores["loss"]):
-            self._diverged(f"the validation loss after step {self.progress.step} is {scores['loss']}")
+        if not math.isfinite(scores[LOSS.name]):
+            self._diverged(f"validation loss is {scores[LOSS.name]} after step {self.progress.step}")
         self.progress.scores[self.progress.step] = scores
-        # First: what a checkpoint knows is not told again by a run that goes on from it.
+        # Before saving: a run that resumes from this checkpoint does not report its scores again.
         for observer in self.observers:
             observer.validation(self.progress.step, scores)
         self._save()
         if self.workers.is_first:
-            keep = {*self._to_average()[: self.options.average_of], self._by_goodness()[0]}
+            keep = {*self._to_average()[: self.average_of], self._by_goodness()[0]}
             checkpoint.prune(self.folder, keep)
 
     def _scores(self) -> dict[str, float]:
-        with self.united.whole() as model:
+        with self.shared.full_model(self.kept.instead) as model:
             return self.validate(model)
 
     def _goodness(self, step: int) -> tuple[float, float]:
-        """Larger is better. Equal in BLEU, as all are that have 0.0 at the beginning, the lower loss decides."""
+        """A key by which larger is better. Among equal scores, as at the beginning, the lower loss decides."""
         scores = self.progress.scores[step]
-        return (scores["bleu"] if self.options.best_by == "bleu" else -scores["loss"]), -scores["loss"]
+        value = scores[self.best_by.name]
+        return (value if self.best_by.higher_is_better else -value), -scores[LOSS.name]
 
     def _by_goodness(self) -> list[int]:
-        """Validated steps, best first; of equals the later."""
+        """Validated steps, best first; ties prefer the later one."""
         return sorted(self.progress.scores, key=lambda step: (self._goodness(step), step), reverse=True)
 
     def _to_average(self) -> list[int]:
-        """The steps whose weights could make the model in the end, those that should first."""
+        """The steps whose weights may be averaged into the final model, preferred ones first."""
         order = self._by_goodness() if self.options.average == "best" else sorted(self.progress.scores, reverse=True)
         return [step for step in order if checkpoint.path_of(self.folder.checkpoints, step).exists()]
 
     def _first_best(self) -> int:
-        """Who came later and is only as good is no better."""
+        """The step of the best score; ties keep the earlier one."""
         return max(sorted(self.progress.scores), key=self._goodness)
 
     def _out_of_patience(self) -> bool:
@@ -304,34 +298,29 @@ class Trainer:
         best = self._first_best()
         return sum(step > best for step in self.progress.scores) >= self.options.patience
 
-    def _patience_ended(self) -> str:
-        score = {"bleu": "BLEU", "loss": "loss"}[self.options.best_by]
-        return (
-            f"stopped early, after step {self.progress.step}: no better {score} for {self.options.patience} "
-            f"validations; best at step {self._first_best()}"
-        )
-
     def _finish(self) -> dict[str, float]:
         if self.workers.is_first:
             self.folder.finish(self._average())
         self.workers.wait()
-        fill(self.model, fitting_weights(self.model, self.folder.average))
+        weights = fitting_weights(self.model, self.folder.average)
+        fill(self.model, weights)
+        self.kept.fill(weights)
         return self._scores()
 
     def _average(self) -> dict[str, Tensor]:
-        """The mean of as many checkpoints as are wanted; of fewer, where others are damaged or gone, and it is said."""
+        """The mean of `average_of` checkpoints; of fewer, with a remark, if others are damaged or gone."""
         whole: list[Path] = []
         for found in (checkpoint.path_of(self.folder.checkpoints, step) for step in self._to_average()):
-            if len(whole) == self.options.average_of:
+            if len(whole) == self.average_of:
                 break
             if wrong := damage(found, ["model.safetensors"]):
                 self.remarks.append(f"{found} is damaged: {wrong}. The model is made without it.")
             else:
                 whole.append(found)
         if not whole:
-            raise WeftError("\n".join([*self.remarks, "There is no checkpoint left to make a model of."]))
-        if len(whole) < min(self.options.average_of, len(self.progress.scores)):
+            raise WeftError("\n".join([*self.remarks, "There is no checkpoint left to make a model from."]))
+        if len(whole) < min(self.average_of, len(self.progress.scores)):
             self.remarks.append(
-                f"average_of={self.options.average_of}, but the model is the mean of {len(whole)}: no others are left"
+                f"average_of={self.average_of}, but the model is the mean of {len(whole)}: no others are left"
             )
         return checkpoint.average(sorted(whole))

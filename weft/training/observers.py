@@ -1,31 +1,45 @@
-"""Who is told how a training goes: a progress bar, a voice that warns, a file of metrics, TensorBoard, a picture.
+"""Observers of a training: a progress bar, warnings, a file of metrics, TensorBoard, a picture of the curves.
 
-`Sparse` stands before those who keep what they are told: not every step is worth a line.
+`EveryNSteps` thins out the steps for observers that record them.
 """
 
 import json
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from weft.disk import write_text
-
-if TYPE_CHECKING:
-    from weft.training.loop import Observer
+from weft.evaluation.scores import Metric
 
 
-class Bar:
-    """A progress bar with loss, tokens a second and the time left; a line for each validation."""
+class Observer(Protocol):
+    """An observer receives the metrics of each step and the scores of each validation."""
 
-    def __init__(self, steps: int, console: Console | None = None):
+    def step(self, step: int, metrics: dict[str, float]) -> None:
+        """Receive the metrics of a step: objective and loss (mean nll) per token, tokens, rate, gradient (its norm
+        before clipping), epoch, seconds since the start."""
+        return
+
+    def validation(self, step: int, scores: dict[str, float]) -> None:
+        return
+
+    def close(self) -> None:
+        return
+
+
+class Bar(Observer):
+    """A progress bar with loss, tokens per second and the time left; a line for each validation."""
+
+    def __init__(self, steps: int, metrics: Sequence[Metric], console: Console | None = None):
+        self.metrics = metrics
         self.console = console or Console(stderr=True, highlight=False, soft_wrap=True)
         self.bar = Progress(
             TextColumn("step {task.completed}/{task.total}"),
@@ -37,7 +51,7 @@ class Bar:
             console=self.console,
             disable=not self.console.is_terminal,
         )
-        self.loss: float | None = None  # not known before the first step
+        self.loss: float | None = None  # unknown before the first step
         self.task = self.bar.add_task("training", total=steps, loss=self._loss(), speed=0.0)
         self.recent: list[tuple[float, float]] = []  # when, and how many tokens
         self.bar.start()
@@ -50,10 +64,8 @@ class Bar:
         self.bar.update(self.task, completed=step, loss=self._loss(), speed=speed)
 
     def validation(self, step: int, scores: dict[str, float]) -> None:
-        self.console.print(
-            f"step {step:>6}   training loss {self._loss()}   validation loss {scores['loss']:.3f}   "
-            f"perplexity {readable(scores['perplexity'])}   BLEU {scores['bleu']:.1f}"
-        )
+        shown = "   ".join(f"{metric.label} {metric.show(scores[metric.name])}" for metric in self.metrics)
+        self.console.print(f"step {step:>6}   training loss {self._loss()}   validation {shown}")
 
     def _loss(self) -> str:
         return "…" if self.loss is None else f"{self.loss:.3f}"
@@ -62,17 +74,8 @@ class Bar:
         self.bar.stop()
 
 
-def readable(perplexity: float) -> str:
-    """That of a model which knows less than nothing may have three hundred digits.
-
-    >>> readable(12.345), readable(1e300)
-    ('12.35', '1.0e+300')
-    """
-    return f"{perplexity:.2f}" if perplexity < 1e6 else f"{perplexity:.1e}"
-
-
-class Explosions:
-    """Tells of a gradient far larger than those before it, once in a while: clipped or not, it is no good sign."""
+class GradientSpikes(Observer):
+    """Warns about gradients far larger than those before, clipped or not, at most once every 100 steps."""
 
     TIMES = 10  # larger than the median
     AMONG = 100  # steps
@@ -85,23 +88,15 @@ class Explosions:
     def step(self, step: int, metrics: dict[str, float]) -> None:
         norm, usual = metrics["gradient"], median(self.recent) if len(self.recent) >= self.AMONG // 5 else math.inf
         if norm > self.TIMES * usual and step >= self.told + self.AMONG:
-            self.tell(
-                f"step {step}: the gradient's norm is {norm:.3g}, and {usual:.3g} is usual. A lower rate may help."
-            )
+            self.tell(f"step {step}: gradient norm {norm:.3g} (median {usual:.3g}); consider a lower learning rate.")
             self.told = step
         self.recent.append(norm)
 
-    def validation(self, step: int, scores: dict[str, float]) -> None:
-        pass
 
-    def close(self) -> None:
-        pass
+class EveryNSteps(Observer):
+    """Passes the first step, every n-th, and the last before a validation on to another observer."""
 
-
-class Sparse:
-    """Tells another observer of the first step, every tenth, and the last before a validation."""
-
-    def __init__(self, observer: "Observer", every: int = 10):
+    def __init__(self, observer: Observer, every: int = 10):
         self.observer = observer
         self.every = every
         self.untold: tuple[int, dict[str, float]] | None = None
@@ -124,8 +119,8 @@ class Sparse:
         self.observer.close()
 
 
-class MetricsFile:
-    """One JSON object a line: `{"step": …, "loss": …}` for steps, `{"step": …, "valid": {…}}` for validations."""
+class MetricsFile(Observer):
+    """Writes one JSON object per line: `{"step": …, "loss": …}` or, for validations, `{"step": …, "valid": {…}}`."""
 
     def __init__(self, file: Path):
         self.file = file
@@ -138,25 +133,18 @@ class MetricsFile:
         self._write({"step": step, "valid": scores})
 
     def _write(self, row: dict[str, Any]) -> None:
-        if not self.has_begun and self.file.exists():
-            self._forget_from(row)
+        if not self.has_begun and self.file.exists():  # drop what was written after the last checkpoint
+            kept = [old for old in metrics_rows(self.file) if _place(old) < _place(row)]
+            write_text(self.file, "".join(json.dumps(old) + "\n" for old in kept))
         self.has_begun = True
         with self.file.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
 
-    def _forget_from(self, row: dict[str, Any]) -> None:
-        """What a run wrote after its last checkpoint is written again when it is resumed."""
-        kept = [old for old in metrics_rows(self.file) if _place(old) < _place(row)]
-        write_text(self.file, "".join(json.dumps(old) + "\n" for old in kept))
-
-    def close(self) -> None:
-        pass
-
 
 def metrics_rows(file: Path) -> Iterator[dict[str, Any]]:
-    """What a metrics file holds, line by line."""
+    """The rows of a metrics file."""
     for line in file.read_text(encoding="utf-8").split("\n"):
-        with suppress(ValueError):  # half a line, where a run was killed
+        with suppress(ValueError):  # half a line, if the run was killed
             row = json.loads(line)
             match row:
                 case {"step": int(), "valid": dict()} | {"step": int(), "loss": float()}:
@@ -164,17 +152,17 @@ def metrics_rows(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def _place(row: dict[str, Any]) -> tuple[int, bool]:
-    """A validation comes after its step."""
+    """A sort key that puts a validation after its step."""
     return row["step"], "valid" in row
 
 
 def _short(value: float) -> float:
-    """Six digits are enough."""
+    """The value with six significant digits."""
     return value if isinstance(value, int) else float(f"{value:.6g}")
 
 
-class TensorBoard:
-    """The same numbers for TensorBoard. Needs the package `tensorboard`."""
+class TensorBoard(Observer):
+    """Writes the same numbers for TensorBoard. Needs the package `tensorboard`."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -199,20 +187,14 @@ class TensorBoard:
             self.writer.close()
 
 
-class Curves:
-    """Draws the curves of a metrics file anew after each validation. Needs matplotlib."""
+class Curves(Observer):
+    """Redraws the curves of a metrics file after each validation. Needs matplotlib."""
 
-    def __init__(self, metrics: Path, picture: Path):
+    def __init__(self, metrics: Path, picture: Path, shown: Metric):
         from weft.viewing.curves import draw_curves
 
         self.draw = draw_curves
-        self.metrics, self.picture = metrics, picture
-
-    def step(self, step: int, metrics: dict[str, float]) -> None:
-        pass
+        self.metrics, self.picture, self.shown = metrics, picture, shown
 
     def validation(self, step: int, scores: dict[str, float]) -> None:
-        self.draw(self.metrics, self.picture)
-
-    def close(self) -> None:
-        pass
+        self.draw(list(metrics_rows(self.metrics)), self.shown, self.picture)

@@ -1,4 +1,4 @@
-"""Ctrl-C and the request to end (SIGTERM): at once, or when the weights have moved as a whole."""
+"""Handling Ctrl-C and SIGTERM: immediately, or after the update of the weights is complete."""
 
 import signal
 import threading
@@ -9,10 +9,8 @@ from typing import Any
 
 @contextmanager
 def held_back() -> Iterator[list[int]]:
-    """Ctrl-C and a request to end wait for the end of this block; which of them came is in the list.
-
-    What someone else takes care of, or ignores, is left to them.
-    """
+    """Hold Ctrl-C and SIGTERM back until the end of this block; the list has those that came. Signals that have another
+    handler, or are ignored, are left alone."""
     asked: list[int] = []
     ctrl_c = signal.default_int_handler
     usual: dict[int, tuple[Any, ...]] = {signal.SIGINT: (ctrl_c,), signal.SIGTERM: (ctrl_c, signal.SIG_DFL)}
@@ -29,7 +27,7 @@ def held_back() -> Iterator[list[int]]:
 
 @contextmanager
 def as_ctrl_c() -> Iterator[list[int]]:
-    """A request to end is a KeyboardInterrupt in this block, unless someone else takes care of it. Nothing is held."""
+    """Raise KeyboardInterrupt on SIGTERM in this block, unless it has another handler. Nothing is held back."""
     is_ours = _is_main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     if is_ours:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -41,5 +39,5 @@ def as_ctrl_c() -> Iterator[list[int]]:
 
 
 def _is_main_thread() -> bool:
-    """Only there can signals be heard."""
+    """Whether this is the main thread, the only one that can handle signals."""
     return threading.current_thread() is threading.main_thread()

@@ -1,10 +1,10 @@
-"""Several processes that train one model together: each takes its rows of every batch, and gradients are summed.
+"""Several processes that train one model: each takes its rows of every batch, and gradients are summed.
 
-Every worker composes the same batches and so knows how many tokens the whole batch has: a gradient is that of the mean
-over all of them, whoever computes which part. With equally many workers a run can be repeated to the last bit; with
-more or fewer it is the same run up to rounding, but for the draws of dropout.
+Every worker composes the same batches, so it knows the number of tokens of the whole batch: the gradient is that of the
+mean over all of them, however the rows are divided. With the same number of workers a run can be repeated bit for bit;
+with more or fewer it is the same up to rounding and dropout.
 
-Workers are started by torchrun, on one machine or on many, or by `hire` on this one.
+Workers are started by torchrun, on one machine or on many, or by `spawn_workers` on this one.
 """
 
 import os
@@ -21,35 +21,27 @@ import torch
 from torch import distributed
 
 from weft.errors import WeftError
-from weft.models.sequence_to_sequence import PAD, Batch
-from weft.training.united import Replicated, United
+from weft.training.parallel import LocalModel, ReplicatedModel
 
-PATIENCE = timedelta(hours=2)  # that workers wait for one of them: a large corpus is read by the first alone
+PATIENCE = timedelta(hours=2)  # how long workers wait for one of them: only the first reads a large corpus
 Thing = TypeVar("Thing")
 
 
 @dataclass(frozen=True)
 class Workers:
-    """This process among those that train with it."""
+    """The processes that train together, of which this is one."""
 
     rank: int = 0
     size: int = 1
-    union: type[United] = United  # how a model is theirs together
+    wrap: type[LocalModel] = LocalModel  # how a model is shared among them
 
     @property
     def is_first(self) -> bool:
-        """The one that reads, writes and speaks."""
+        """Whether this is the worker that reads, writes and prints."""
         return self.rank == 0
 
-    def share(self, batch: Batch) -> Batch:
-        """This worker's rows. Where there are too few for all, a row that has nothing to learn from."""
-        mine = Batch(batch.source[self.rank :: self.size], batch.target[self.rank :: self.size])
-        if len(mine.source):
-            return mine
-        return Batch(batch.source[:1], torch.full_like(batch.target[:1], PAD))
-
     def total(self, *mine: float) -> list[float]:
-        """Each number, summed over all workers."""
+        """Sum each number over all workers."""
         if self.size == 1:
             return list(mine)
         numbers = torch.tensor(mine, dtype=torch.float64)
@@ -59,7 +51,7 @@ class Workers:
         return numbers.tolist()
 
     def gather(self, mine: Thing) -> list[Thing]:
-        """What each worker has, in the order of their ranks, known to all of them."""
+        """Return what each worker has, in the order of ranks, on all of them."""
         if self.size == 1:
             return [mine]
         everyone: list[Any] = [None] * self.size
@@ -67,20 +59,20 @@ class Workers:
         return everyone
 
     def wait(self) -> None:
-        """For all others to be here too."""
+        """Wait until all workers have arrived here."""
         self.total(0.0)
 
     @contextmanager
-    def loss_in_words(self) -> Iterator[None]:
-        """Within this context a worker that is gone is an error for the user to read."""
+    def friendly_worker_errors(self) -> Iterator[None]:
+        """Turn the loss of a worker into an error for the user."""
         try:
             yield
         except RuntimeError as error:
             if self.size == 1 or not (isinstance(error, distributed.DistError) or "gloo" in str(error)):
                 raise
             raise WeftError(
-                "another worker is gone: it was ended, or its machine or the network was. "
-                "--resume goes on from the last checkpoint, with any number of workers."
+                "lost contact with another worker: its process, its machine or the network is gone. "
+                "Continue from the last checkpoint with --resume, with any number of workers."
             ) from error
 
 
@@ -88,8 +80,8 @@ ALONE = Workers()
 
 
 @contextmanager
-def join(device: str, union: type[United] = Replicated) -> Iterator[Workers]:
-    """Those that were started together with this process; without others it is alone."""
+def init_workers(device: str, wrap: type[LocalModel] = ReplicatedModel) -> Iterator[Workers]:
+    """Join the workers that were started together with this process; without any it is alone."""
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
         yield ALONE
@@ -97,17 +89,17 @@ def join(device: str, union: type[United] = Replicated) -> Iterator[Workers]:
     if device == "cuda":
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     distributed.init_process_group("nccl" if device == "cuda" else "gloo", timeout=PATIENCE)
-    team = Workers(distributed.get_rank(), size, union)
+    team = Workers(distributed.get_rank(), size, wrap)
     try:
-        with team.loss_in_words():
+        with team.friendly_worker_errors():
             yield team
     finally:
         distributed.destroy_process_group()
 
 
 @contextmanager
-def hire(count: int) -> Iterator[None]:
-    """Start this very command `count` - 1 times more, as workers beside this process, the cores divided among them."""
+def spawn_workers(count: int) -> Iterator[None]:
+    """Start this command `count` - 1 more times as workers, and divide the cores among all."""
     if count == 1 or "WORLD_SIZE" in os.environ:
         yield
         return
@@ -129,7 +121,7 @@ def hire(count: int) -> Iterator[None]:
 def _start(rank: int) -> "subprocess.Popen[bytes]":
     place = {"RANK": str(rank), "LOCAL_RANK": str(rank)}
     command = [sys.executable, *sys.orig_argv[1:]]
-    # In a group of its own: Ctrl-C reaches the first worker, and through it the others.
+    # In its own process group: Ctrl-C reaches the first worker, and through it the others.
     return subprocess.Popen(
         command, env=os.environ | place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )

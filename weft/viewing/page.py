@@ -1,4 +1,4 @@
-"""One HTML file that works from disk: drawings and numbers lie inside it. Attention has those of the service's page."""
+"""One HTML file that works from disk, with scripts and numbers inside. Attention is drawn as by the service."""
 
 import json
 from base64 import b64encode
@@ -8,15 +8,15 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from weft.viewing.heads import KINDS
+from weft.viewing.attention_heads import described
 
 if TYPE_CHECKING:
-    from weft.viewing.attention import Attention
+    from weft.viewing.attention_maps import AttentionMaps
 
 DRAWING = Path(__file__).parent / "drawing"
 SCRIPTS = ("dom.js", "lines.js", "matrix.js", "overview.js", "panel.js", "standalone.js")
 DIGITS = 5  # of a weight
-FRAME = 640  # pixels that a notebook gives to it
+FRAME = 640  # pixels, the height in a notebook
 
 PAGE = Template("""\
 <!doctype html>
@@ -34,15 +34,16 @@ PAGE = Template("""\
 """)
 
 
-def standalone(seen: "Attention", kind: str = "cross", layer: int | None = None) -> str:
-    """The page; it opens with this kind and layer (the last one where none is said)."""
-    data = {**seen.plain(), "kind": kind, "layer": layer}
-    data["attention"] = {each: {"maps": maps} for each in KINDS if (maps := _rounded(getattr(seen, each).tolist()))}
+def standalone(seen: "AttentionMaps", kind: str | None = None, layer: int | None = None) -> str:
+    """Return the page, which opens with this kind and layer (by default the last ones)."""
+    data = {**seen.to_dict(), "kind": seen.kind(kind), "layer": layer, "kinds": described(seen.kinds)}
+    data["attention"] = {each: {"maps": _rounded(seen.maps[each].tolist())} for each in seen.kinds}
+    data["axes"] = {each: seen.axes[each] for each in seen.kinds}
     return document(seen.text, "attention", data, SCRIPTS, ("base.css", "standalone.css"))
 
 
 def document(title: str, name: str, data: Mapping[str, Any], scripts: Sequence[str], styles: Sequence[str]) -> str:
-    """A page around the data that lies in it under this name. The last script draws it, with the help of the others."""
+    """Return a page with the data embedded under this name. The last script draws it and imports the others."""
     return PAGE.substitute(
         title=escape(title),
         style="".join((DRAWING / style).read_text(encoding="utf-8") for style in styles),
@@ -53,16 +54,16 @@ def document(title: str, name: str, data: Mapping[str, Any], scripts: Sequence[s
     )
 
 
-def framed(seen: "Attention") -> str:
-    """The page in a frame of its own, as a notebook shows it; in words where there is nothing to see."""
-    if not any(getattr(seen, kind).size(0) for kind in KINDS):
-        words = escape(f"{seen.model} has no attention: there is nothing to look at.")
+def framed(seen: "AttentionMaps") -> str:
+    """Return the page in a frame, for notebooks, or a sentence where the model has no attention."""
+    if not seen.kinds:
+        words = escape(f"{seen.model} has no attention.")
         return f"<p>{escape(seen.translation)}<br>{words}</p>"
     return f'<iframe srcdoc="{escape(standalone(seen))}" style="width: 100%; height: {FRAME}px; border: 0"></iframe>'
 
 
 def _url(file: Path) -> str:
-    """A module that needs no server: its text in its address."""
+    """Return a script as a data URL, which needs no server."""
     return f"data:text/javascript;base64,{b64encode(file.read_bytes()).decode()}"
 
 

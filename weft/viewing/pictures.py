@@ -1,4 +1,4 @@
-"""Pictures for a paper or a slide."""
+"""Pictures of attention for a paper or a slide."""
 
 import textwrap
 from collections.abc import Sequence
@@ -19,10 +19,8 @@ def draw_alignment(
     caption: str,
     file: Path,
 ) -> None:
-    """One map: what is looked at along the top, what looks down the side, dark where it does.
-
-    White is 0 and the darkest blue is 1 in every picture, so that two of them can be compared.
-    """
+    """Draw one map with the keys along the top and the queries down the side. White is 0 and the darkest blue is 1 in
+    every picture, so that pictures can be compared."""
     width = max(CELL * len(source) + 2.2, 4.0)
     titled, captioned = _wrapped(title, 9.5 * width), _wrapped(caption, 13 * width)
     lines = titled.count("\n") + captioned.count("\n") + 2
@@ -63,12 +61,10 @@ def draw_grid(
     caption: str,
     file: Path,
 ) -> None:
-    """Every head as a small matrix: a row for each layer, from layer `first`, and a column for each head.
-
-    The tokens stand once: the queries beside the left matrices, the keys above the upper ones.
-    """
+    """Draw every head as a small matrix: one row per layer, from layer `first`, and one column per head. The tokens are
+    written once: the queries left of the first column, the keys above the first row."""
     rows, columns = len(maps), len(maps[0])
-    cell = max(0.085, min(0.16, 2.4 / max(len(keys), len(queries))))  # inches; smaller ones could not be labelled
+    cell = max(0.085, min(0.16, 2.4 / max(len(keys), len(queries))))  # inches; smaller cells have no room for labels
     size = min(8.0, 62 * cell)
     longest = 0.0075 * size * max(len(label(token)) for token in (*queries, *keys))
     width = columns * (cell * len(keys) + 0.3) + longest + 0.9
@@ -99,7 +95,7 @@ def _wrapped(text: str, width: float) -> str:
 
 
 def label(token: str) -> str:
-    """A piece as an axis shows it: words and marks as they are, what goes on within a word with a hyphen."""
+    """Return a token as an axis shows it: a token inside a word gets a hyphen."""
     if token in NAMES:
         return NAMES[token]
     if not token.strip("·"):

@@ -1,4 +1,4 @@
-"""The beam as a tree: what was kept at each step, what was pruned, and why the winner won."""
+"""Beam search as a tree: the candidates kept and pruned at each step, and the scores of the translations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,53 +6,57 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from weft.data.codecs import Codec
 from weft.decoding import Beam
 from weft.decoding.hypothesis import length_penalised
-from weft.models.sequence_to_sequence import END, SequenceToSequence
-from weft.text.tokeniser import Tokeniser
+from weft.decoding.prompt import Prompt
+from weft.models.base import Generative
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way to go on, and what became of it."""
+    """A continuation of a hypothesis, and whether it was kept."""
 
     id: int
-    parent: int | None  # the candidate it goes on from; None: the beginning
-    step: int  # counted from 1: the length of the beginning that ends here
+    parent: int | None  # the candidate it extends; None: the start
+    step: int  # from 1: the length of the hypothesis that ends here
     token: str
     token_id: int
     log_prob: float  # of this token
-    total: float  # of everything up to here
-    fate: str  # kept, pruned, ended (by itself), cut (by the limit on length), left (the search was over)
+    total: float  # log-probability of the hypothesis up to here
+    fate: str  # kept, pruned, ended (with END), cut (by the length limit), left (the search had ended)
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A translation that the search ended with."""
+    """A complete translation that the search found."""
 
     id: int  # of its last candidate
     text: str
     log_prob: float
-    length: int  # tokens, the end counted
+    length: int  # tokens, END included
     score: float  # log P / |Y|^α
-    finished: bool  # False: cut by the limit on its length
+    finished: bool  # False: cut by the length limit
 
 
 @dataclass(frozen=True)
 class SearchTree:
+    """Every candidate of a beam search for one sentence."""
+
     source: list[str]
     width: int
     length_penalty: float
     steps: list[list[Candidate]]  # best first
-    ended: list[Ended]  # best first: the winner is the first
+    ended: list[Ended]  # best first
 
 
 class _Observer:
-    """A watcher of the search for one sentence."""
+    """A watcher that records the search for one sentence."""
 
-    def __init__(self) -> None:
+    def __init__(self, end: int) -> None:
+        self.end = end
         self.steps: list[list[Candidate]] = []
-        self.rows: list[int | None] = [None]  # the candidate that each row of the decoder goes on from
+        self.rows: list[int | None] = [None]  # the candidate that each row of the decoder extends
         self.now: dict[str, list[float]] = {}
         self.count = 0
 
@@ -73,7 +77,7 @@ class _Observer:
             if total > -torch.inf:
                 token, parent = int(self.now["token"][i]), self.rows[int(self.now["row"][i])]
                 going_on = "kept" if i in going else "pruned"
-                fate = going_on if token != END else "ended" if i < len(going) else "pruned"
+                fate = going_on if token != self.end else "ended" if i < len(going) else "pruned"
                 log_prob = self.now["log_prob"][i]
                 step.append(Candidate(first + i, parent, len(self.steps) + 1, "", token, log_prob, total, fate))
         self.rows = [first + i for i in going]
@@ -81,23 +85,24 @@ class _Observer:
 
 
 @torch.inference_mode()
-def search_tree(models: Sequence[SequenceToSequence], tokeniser: Tokeniser, source: Tensor, beam: Beam) -> SearchTree:
-    """Search for the translation of one source (1, S), and keep the tree."""
-    observer = _Observer()
-    (found,) = beam(models, source, observer)
+def search_tree(models: Sequence[Generative], codec: Codec, prompt: Prompt, beam: Beam) -> SearchTree:
+    """Search from one prompt, and keep the tree."""
+    observer = _Observer(prompt.end)
+    (found,) = beam(models, prompt, observer)
     is_cut = any(not one.finished for one in found)
     *before, last = observer.steps
     last = [replace(one, fate="cut" if is_cut else "left") if one.fate == "kept" else one for one in last]
     steps = [
-        [replace(one, token=token) for one, token in zip(some, tokeniser.readable(one.token_id for one in some))]
+        [replace(one, token=token) for one, token in zip(some, codec.readable(one.token_id for one in some))]
         for some in [*before, last]
     ]
-    ended = _ended([one for some in steps for one in some], tokeniser, beam)
-    return SearchTree(tokeniser.readable(source[0].tolist()), beam.width, beam.length_penalty, steps, ended)
+    ended = _ended([one for some in steps for one in some], codec, beam)
+    source = codec.readable(prompt.inputs["source"][0].tolist())
+    return SearchTree(source, beam.width, beam.length_penalty, steps, ended)
 
 
-def _ended(candidates: list[Candidate], tokeniser: Tokeniser, beam: Beam) -> list[Ended]:
-    """In the order the search has them."""
+def _ended(candidates: list[Candidate], codec: Codec, beam: Beam) -> list[Ended]:
+    """Return the complete translations in the order of the search."""
     by_id = {one.id: one for one in candidates}
     made = []
     for one in candidates:
@@ -107,6 +112,6 @@ def _ended(candidates: list[Candidate], tokeniser: Tokeniser, beam: Beam) -> lis
                 ids.append(by_id[at].token_id)
                 at = by_id[at].parent
             score = length_penalised(one.total, one.step, beam.length_penalty)
-            text = tokeniser.decode(reversed(ids))
+            text = codec.decode(reversed(ids))
             made.append(Ended(one.id, text, one.total, one.step, score, one.fate == "ended"))
     return sorted(made, key=lambda one: (not one.finished, -one.score))[: beam.width]

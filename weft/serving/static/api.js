@@ -1,6 +1,6 @@
-// Asking the service. An answer is kept for a while: going back to what was seen costs nothing.
+// Requests to the service. Answers are cached, so going back costs nothing.
 
-const REMEMBERED = 60;
+const CACHED = 60; // answers
 const answers = new Map();
 
 export function get(path) {
@@ -12,28 +12,55 @@ export function post(path, body, signal) {
   return ask(path, { method: "POST", headers, body: JSON.stringify(body), signal });
 }
 
-/** Where the service asks for a key: it is sent with everything, and forgotten with the tab. */
+/** Send this API key with every request, until the tab is closed. */
 export function useKey(key) {
   sessionStorage.setItem("key", key);
+}
+
+/** The events of a streamed answer, as objects. */
+export async function* stream(path, body, signal) {
+  const headers = { "Content-Type": "application/json" };
+  const answer = await sent(path, { method: "POST", headers, body: JSON.stringify({ ...body, stream: true }), signal });
+  if (!answer.ok) throw wrong(answer, await answer.json().catch(() => ({})));
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (let { value, done } = await reader.read(); !done; { value, done } = await reader.read()) {
+    const events = (rest + value).split("\n\n");
+    rest = events.pop();
+    for (const event of events) {
+      const data = event.replace(/^data: /, "");
+      if (data === "[DONE]") return;
+      const said = JSON.parse(data);
+      if (said.error) throw new Error(said.error.message);
+      yield said;
+    }
+  }
+}
+
+function sent(path, options) {
+  const key = sessionStorage.getItem("key");
+  if (key) options.headers.Authorization = `Bearer ${key}`;
+  return fetch(path, options).catch((error) => {
+    throw error.name === "AbortError" ? error : new Error("The service does not respond. Is it still running?");
+  });
+}
+
+/** The error that an answer tells, in weft's shape or in OpenAI's. */
+function wrong(answer, { error: told }) {
+  const error = new Error(told?.message ?? told ?? `The service answered ${answer.status}.`);
+  error.status = answer.status;
+  return error;
 }
 
 async function ask(path, options) {
   const known = `${path} ${options.body ?? ""}`;
   if (!answers.has(known)) {
-    const key = sessionStorage.getItem("key");
-    if (key) options.headers.Authorization = `Bearer ${key}`;
-    const answer = await fetch(path, options).catch((error) => {
-      throw error.name === "AbortError" ? error : new Error("The service does not answer. Is it still running?");
-    });
+    const answer = await sent(path, options);
     const data = await answer.json().catch(() => ({}));
-    options.signal?.throwIfAborted(); // half an answer is none
-    if (!answer.ok) {
-      const error = new Error(data.error ?? `The service says ${answer.status}.`);
-      error.status = answer.status;
-      throw error;
-    }
+    options.signal?.throwIfAborted(); // an aborted answer may be incomplete
+    if (!answer.ok) throw wrong(answer, data);
     answers.set(known, data);
-    if (answers.size > REMEMBERED) answers.delete(answers.keys().next().value);
+    if (answers.size > CACHED) answers.delete(answers.keys().next().value);
   }
   return answers.get(known);
 }

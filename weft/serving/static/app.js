@@ -1,31 +1,13 @@
-// One page, six views. What is looked at stands in the address, so that a link shows the same thing again.
+// The page and its views. Its state is kept in the address, so that a link shows the same thing again.
 
-import { h } from "weft/dom.js";
-import { KINDS, kindsOf } from "weft/panel.js";
+import { h, inner } from "weft/dom.js";
 import { get, post, useKey } from "./api.js";
 
-const VIEWS = {
-  translate: "Translate",
-  attention: "Attention",
-  head: "One head",
-  search: "Search",
-  off: "Switch off",
-  model: "Model",
-};
-const OF_ATTENTION = ["attention", "head", "off"];
-const USED = { // what the address of a view says
-  translate: ["text"],
-  attention: ["text", "sentence", "target", "kind", "layer", "mode", "heads", "mean"],
-  head: ["text", "sentence", "target", "kind", "layer", "head", "token"],
-  search: ["text", "sentence", "beam", "alpha"],
-  off: ["text", "sentence", "target", "off"],
-  model: ["text", "sentence"],
-};
-const FIRST = {
-  text: "The animal didn't cross the street because it was too tired.",
-  sentence: 1, // of the text; Translate shows all of them
+const FIRST = { // null: comes with the model, or is chosen by the view
+  text: "", // an example that comes with the model
+  sentence: 1, // of the text; Translate shows all sentences
   target: "",
-  kind: "cross",
+  kind: null,
   layer: null,
   mode: "lines",
   heads: null,
@@ -33,18 +15,21 @@ const FIRST = {
   head: 1,
   token: 0,
   off: [],
-  beam: 5,
-  alpha: 1,
+  beam: null,
+  alpha: null,
+  temperature: 0.8,
+  top_p: 1,
+  tokens: 100,
 };
 
 const from = (least) => (value) => Number.isInteger(value) && value >= least;
 const oneOf = (...values) => (value) => values.includes(value);
 const listOf = (of) => (value) => Array.isArray(value) && value.every(of);
-const ALLOWED = { // what an address may say, besides what stands there at first
+const ALLOWED = { // what an address may say, besides FIRST
   text: () => true,
   sentence: from(1),
   target: () => true,
-  kind: oneOf(...Object.keys(KINDS)),
+  kind: (value) => app.model.kinds.some(({ name }) => name === value),
   layer: from(1),
   mode: oneOf("lines", "matrix", "overview"),
   heads: listOf(from(1)),
@@ -53,16 +38,20 @@ const ALLOWED = { // what an address may say, besides what stands there at first
   token: from(0),
   off: listOf((one) => ALLOWED.kind(one?.kind) && from(1)(one.layer) && from(1)(one.head)),
   beam: from(1),
-  alpha: (value) => typeof value === "number" && value >= 0 && value <= 2,
+  alpha: (value) => typeof value === "number",
+  temperature: (value) => value >= 0 && value <= 2,
+  top_p: (value) => value >= 0 && value <= 1,
+  tokens: from(1),
 };
 
 export const app = { state: { ...FIRST }, model: null, post, get, save };
 const root = document.getElementById("view");
 const nav = document.querySelector("nav");
 let close = () => {};
-let shown = null;
+let shown = null; // the name of a view
+let uses = []; // what its address says
 
-/** An address that is only the name of a view goes on with what is looked at; any other says all of it. */
+/** An address that is only the name of a view keeps the state; any other replaces it. */
 function readAddress() {
   const [view, query] = location.hash.slice(1).split("?");
   if (query) Object.assign(app.state, FIRST);
@@ -71,16 +60,20 @@ function readAddress() {
     try {
       const said = typeof FIRST[key] === "string" ? value : JSON.parse(value);
       if (ALLOWED[key](said)) app.state[key] = said;
-    } catch { /* an address that was cut: what it does not say has its default */ }
+    } catch { /* a truncated address: the rest has its default */ }
   }
-  return Object.hasOwn(VIEWS, view) ? view : shown ?? "translate"; // #view: past the navigation, to what is shown
+  return named(view) ? view : shown ?? app.model.views[0].name; // #view: past the navigation, to what is shown
 }
 
-/** Write the text, and what the view uses and has changed from the beginning, into the address. */
+function named(view) {
+  return app.model.views.find(({ name }) => name === view);
+}
+
+/** Write the text, and what the view uses and has changed from its default, into the address. */
 function save(change = {}) {
   Object.assign(app.state, change);
   const said = (value) => (typeof value === "string" ? value : JSON.stringify(value));
-  const keys = USED[shown].filter((key) => key === "text" || said(app.state[key]) !== said(FIRST[key]));
+  const keys = uses.filter((key) => key === "text" || said(app.state[key]) !== said(FIRST[key]));
   const query = new URLSearchParams(keys.map((key) => [key, said(app.state[key])]));
   history.replaceState(null, "", `#${shown}?${query}`);
 }
@@ -92,10 +85,11 @@ async function show() {
     if (link.dataset.view === view) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  document.title = `${VIEWS[view]} · weft`;
-  const blind = OF_ATTENTION.includes(view) && !Object.keys(kindsOf(app.model.heads)).length;
-  const { open } = blind ? { open: nothingToSee } : await import(`./${view}.js`);
+  document.title = `${named(view).label} · weft`;
+  const module = await import(`./${view}.js`);
   if (shown !== view) return;
+  ({ uses } = module);
+  const open = module.needsAttention && !app.model.kinds.length ? nothingToSee : module.open;
   close();
   root.replaceChildren();
   root.className = `view ${view}`;
@@ -105,7 +99,7 @@ async function show() {
 }
 
 function nothingToSee(root) {
-  root.append(h("p", { class: "soft" }, "This model has no attention, so there is nothing to look at here: how it searches and what it is made of can still be seen."));
+  root.append(h("p", { class: "soft" }, "This model has no attention. The other views still work."));
 }
 
 function turnTheme() {
@@ -116,7 +110,6 @@ function turnTheme() {
   dispatchEvent(new Event("theme"));
 }
 
-nav.append(...Object.entries(VIEWS).map(([view, name]) => h("a", { href: `#${view}`, "data-view": view }, name)));
 document.querySelector(".theme").addEventListener("click", turnTheme);
 await begin();
 
@@ -127,13 +120,18 @@ async function begin() {
     root.replaceChildren(h("p", { class: "trouble", role: "alert" }, error.message), error.status === 403 ? keyForm() : "");
     return;
   }
+  const { kinds, views, search, example } = app.model;
+  Object.assign(FIRST, { text: example, kind: kinds.at(-1)?.name ?? null, beam: search?.width ?? null, alpha: search?.length_penalty ?? null });
+  Object.assign(app.state, FIRST);
+  if ((app.model.plan.codec.name ?? app.model.plan.codec) !== "subwords") inner.mark = "";
+  nav.replaceChildren(...views.map(({ name, label }) => h("a", { href: `#${name}`, "data-view": name }, label)));
   app.languages = app.model.languages.map(languageName);
   document.querySelector(".model").textContent = app.model.name;
   addEventListener("hashchange", show);
   await show();
 }
 
-/** en is English, and en_US American English; what is not the tag of a language, such as l1, stays as it is. */
+/** en → English, en_US → American English; anything that is not a language tag, such as l1, is kept. */
 function languageName(tag) {
   try {
     return new Intl.DisplayNames(["en"], { type: "language", fallback: "code" }).of(tag.replaceAll("_", "-"));
@@ -145,5 +143,5 @@ function languageName(tag) {
 function keyForm() {
   const key = h("input", { type: "password", "aria-label": "API key", autocomplete: "off" });
   return h("form", { class: "controls", onsubmit: (event) => { event.preventDefault(); useKey(key.value); begin(); } },
-    h("label", { class: "control" }, h("span", {}, "API key"), key), h("button", { class: "button" }, "Go on"));
+    h("label", { class: "control" }, h("span", {}, "API key"), key), h("button", { class: "button" }, "Continue"));
 }

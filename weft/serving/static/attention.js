@@ -4,13 +4,16 @@ import { h } from "weft/dom.js";
 import { attentionPanel } from "weft/panel.js";
 import { sentenceBar } from "./sentence.js";
 
+export const needsAttention = true;
+export const uses = ["text", "sentence", "target", "kind", "layer", "mode", "heads", "mean"];
+
 export function open(root, app) {
   const bar = sentenceBar(app, () => panel.reload());
   const place = h("div");
   root.append(bar.element, place);
 
   let turn = 0;
-  /** What is seen in the sentence, or null; the bar tells of the one that was asked for last. */
+  /** Ask about the sentence; null after an error. The bar shows the outcome of the last request only. */
   async function look(path, which) {
     const mine = ++turn;
     try {
@@ -34,6 +37,6 @@ export function open(root, app) {
       return seen && { ...seen, pictures: seen.pictures.map((layer) => layer.map(bytes)) };
     },
   };
-  const panel = attentionPanel(place, app.model.heads, source, app.state, () => app.save());
+  const panel = attentionPanel(place, app.model.kinds, app.model.heads, source, app.state, () => app.save());
   return () => { bar.close(); panel.close(); };
 }

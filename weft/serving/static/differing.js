@@ -1,8 +1,8 @@
-// What is new in a text beside another one.
+// How one text differs from another.
 
 import { h } from "weft/dom.js";
 
-/** A text with the words marked that another text does not have at that place. */
+/** A text in which the words that differ from another text are marked. */
 export function differing(text, other) {
   const [mine, theirs] = [text, other].map((one) => one.split(/(\s+)/));
   const same = common(mine, theirs);

@@ -1,12 +1,13 @@
-// One head, by the numbers: q · k for every key, divided by √d_k, softmax, the weighted sum of the values. Attention
-// before 2017 has a score of its own in the place of q · k, and does not divide it.
+// One head, number by number: q · k for every key, divided by √d_k, softmax, the weighted sum of the values. Attention
+// before 2017 has a score function of its own instead of q · k, and does not scale it.
 
-import { counted, fixed, h, headColour, label, menu, redrawn, rgb, segmented, sharp } from "weft/dom.js";
-import { kindsOf } from "weft/panel.js";
+import { counted, fixed, h, headColour, label, menu, redrawn, rgb, sharp } from "weft/dom.js";
+import { chosenKind, kindChoice } from "weft/panel.js";
 import { sentenceBar } from "./sentence.js";
 
-const SIDES = { encoder: "the token that looks", decoder: "the token that is written", cross: "the token that is written" };
-const SUMMANDS = 3; // of a sum that is written out
+export const needsAttention = true;
+export const uses = ["text", "sentence", "target", "kind", "layer", "head", "token"];
+const SUMMANDS = 3; // terms of q · k that are written out
 
 export function open(root, app) {
   const { state } = app;
@@ -17,6 +18,7 @@ export function open(root, app) {
   root.append(bar.element, controls, tokens, steps);
   let finish = [];
   let turn = 0;
+  let kind = null;
 
   function set(change) {
     app.save(change);
@@ -24,15 +26,14 @@ export function open(root, app) {
   }
 
   function controlsFor() {
-    const kinds = kindsOf(app.model.heads);
-    if (!(state.kind in kinds)) state.kind = Object.keys(kinds).at(-1);
+    kind = chosenKind(app.model.kinds, state);
     const { layers, heads } = app.model.heads[state.kind];
     state.layer = Math.min(Math.max(1, state.layer ?? layers), layers);
     state.head = Math.min(Math.max(1, state.head), heads);
     const focused = document.activeElement?.getAttribute("aria-label");
     const numbers = (n) => Array.from({ length: n }, (_, i) => [i + 1, i + 1]);
     controls.replaceChildren(
-      segmented("attention", kinds, state.kind, (kind) => set({ kind, token: 0 })),
+      app.model.kinds.length > 1 ? kindChoice(app.model.kinds, state, (name) => set({ kind: name, token: 0 })) : "",
       layers > 1 ? h("label", { class: "control" }, h("span", {}, "Layer"), menu("layer", numbers(layers), state.layer, (layer) => set({ layer: Number(layer) }))) : "",
       heads === 1 ? "" : h("div", { class: "control" }, h("span", {}, "Head"), h("div", { class: "chips" },
         ...numbers(heads).map(([head]) => h("button", {
@@ -45,16 +46,16 @@ export function open(root, app) {
   async function show() {
     controlsFor();
     const mine = ++turn;
-    const { kind, layer, head, token } = state;
+    const { layer, head, token } = state;
     try {
-      const seen = await app.post("api/head", { ...(await bar.asked()), kind, layer, head, token });
+      const seen = await app.post("api/head", { ...(await bar.asked()), kind: kind.name, layer, head, token });
       if (mine !== turn) return;
       bar.own(seen.translation);
       choices(seen);
       table(seen);
     } catch (error) {
       if (mine !== turn) return;
-      if (token && error.status === 400) return set({ token: 0 }); // an address may say one that is not there
+      if (token && error.status === 400) return set({ token: 0 }); // an address may name one that does not exist
       bar.fail(error);
       tokens.replaceChildren();
       steps.replaceChildren();
@@ -63,8 +64,8 @@ export function open(root, app) {
 
   function choices({ queries }) {
     const focused = tokens.contains(document.activeElement);
-    tokens.setAttribute("aria-label", SIDES[state.kind]);
-    tokens.replaceChildren(h("span", { class: "soft" }, `Choose ${SIDES[state.kind]}`), ...queries.map((token, at) => h("button", {
+    tokens.setAttribute("aria-label", "query token");
+    tokens.replaceChildren(h("span", { class: "soft" }, "Choose a query"), ...queries.map((token, at) => h("button", {
       type: "button", role: "radio", "aria-checked": at === state.token, tabindex: at === state.token ? 0 : -1,
       onclick: () => set({ token: at }),
       onkeydown: (event) => {
@@ -81,6 +82,7 @@ export function open(root, app) {
     finish.forEach((end) => end());
     finish = [];
     const { rows, keys, queries, query, output, width, formula } = seen;
+    const isShifted = kind.keys === "shifted"; // a position predicts the token after the one it reads
     const isDot = formula.startsWith("q · k");
     const divided = rows[0].scaled !== null;
     const power = ({ score, scaled }) => scaled ?? score; // what softmax is taken of
@@ -127,8 +129,9 @@ export function open(root, app) {
 
     steps.replaceChildren(
       h("div", { class: "query-row" },
-        h("span", {}, "query of ", h("b", {}, label(state.kind === "decoder" ? keys[state.token] : queries[state.token])),
-          state.kind === "encoder" ? "" : h("span", { class: "soft" }, state.kind === "decoder" ? `, from which ${label(queries[state.token])} is written` : ", while it is written")),
+        h("span", {}, "query of ", h("b", {}, label((isShifted ? keys : queries)[state.token])),
+          h("span", { class: "soft" }, isShifted ? `, which predicts ${label(queries[state.token])}`
+            : kind.queries === "target" ? ", as it is predicted" : "")),
         strip(query, widest, "query")),
       worked,
       h("div", { class: "table-place" }, h("table", {},
@@ -141,12 +144,12 @@ export function open(root, app) {
         h("tfoot", {}, h("tr", {},
           h("th", { scope: "row" }, "Σ weight · v"),
           h("td", { class: "vector key" }),
-          h("td", { colspan: divided ? 3 : 2 }, h("b", {}, "what the head says")),
+          h("td", { colspan: divided ? 3 : 2 }, h("b", {}, "head output")),
           h("td", { class: "vector" }, strip(output, largest, "output")))))),
-      h("p", { class: "soft" }, `Query and keys have ${counted(width, "number")}: blue above zero, orange below. `,
+      h("p", { class: "soft" }, `Query and keys have ${counted(width, "dimension")}: blue is positive, orange negative. `,
         hidden ? `${counted(hidden, "key")} in the future ${hidden === 1 ? "is" : "are"} masked. ` : "",
-        ...(divided ? ["The outputs of all heads, side by side, go through W", h("sup", {}, "O"), "."]
-          : [`The score is ${formula}, with s what looks and h what the encoder made of a token. It goes into the softmax as it is.`])));
+        ...(divided ? ["The outputs of all heads are concatenated and multiplied by W", h("sup", {}, "O"), "."]
+          : [`The score is ${formula}, where s is the decoder state and h an encoder output. It is not scaled before the softmax.`])));
     work(rows.reduce((best, { weight }, i) => (weight > rows[best].weight ? i : best), 0));
   }
 

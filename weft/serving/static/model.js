@@ -1,27 +1,28 @@
-// The model that is served: its blocks and sizes, where its parameters are, its positions, its masks.
+// The served model: its blocks and sizes, its parameters by part, its positions, its masks.
 
 import { colour, counted, h, redrawn, rgb, s, segmented, sharp } from "weft/dom.js";
 import { drawMatrix } from "weft/matrix.js";
-import { kindsOf } from "weft/panel.js";
-import { lookedAt } from "./sentence.js";
+import { hasPairs, lookedAt } from "./sentence.js";
+
+export const uses = ["text", "sentence"];
 
 export function open(root, app) {
   const { model } = app;
   const finish = [];
-  const position = partName(model.plan.ends.position);
+  const position = partName(model.plan.position);
   root.append(
     h("section", { class: "wide" }, h("h2", {}, "The model"), h("p", { class: "facts" }, ...facts(model)), diagram(model, finish)),
-    h("section", {}, h("h2", {}, "Where its parameters are"), parameters(model)),
-    h("section", {}, h("h2", {}, "Positions"), h("p", { class: "soft" }, POSITIONS[position] ?? `The part is called ${position}.`), position === "none" ? "" : positions(app, finish)),
+    h("section", {}, h("h2", {}, "Parameters"), parameters(model)),
+    h("section", {}, h("h2", {}, "Positions"), h("p", { class: "soft" }, POSITIONS[position] ?? `The part is ${position}.`), position === "none" ? "" : positions(app, finish)),
     h("section", { class: "wide" }, h("h2", {}, "Masks"), masks(app, finish)));
   return () => finish.forEach((end) => end());
 }
 
 const POSITIONS = {
-  sinusoid: "Sines and cosines of falling frequency, added to the embeddings. A row is a position, a column a dimension.",
-  concatenated: "Sines and cosines of falling frequency, in a part of the width that holds nothing else.",
-  learned: "One learned vector for each position, added to the embeddings.",
-  none: "There are none: only a part that reads in order, such as a recurrence or a convolution, knows the order of the tokens.",
+  sinusoid: "Sines and cosines of decreasing frequency, added to the embeddings. Rows are positions, columns dimensions.",
+  concatenated: "Sines and cosines of decreasing frequency, concatenated to the embeddings.",
+  learned: "One learned vector per position, added to the embeddings.",
+  none: "None: only parts that depend on order, such as recurrences and convolutions, know the order of the tokens.",
 };
 
 function partName(part) {
@@ -29,19 +30,19 @@ function partName(part) {
 }
 
 function facts(model) {
-  const { plan } = model;
+  const { plan, diagram: { sides } } = model;
   const heads = Math.max(...Object.values(model.heads).map(({ heads: of }) => of));
   const said = [
     [model.parameters < 1e6 ? thousands(model.parameters) : `${(model.parameters / 1e6).toFixed(1)} M`, "parameters"],
-    [`${plan.encoder.layers} + ${plan.decoder.layers}`, "layers"],
+    [Object.keys(sides).map((side) => plan[side].layers).join(" + "), "layers"],
     [plan.width, "wide"],
     [heads, heads === 1 ? "head" : "heads"],
-    [model.diagram.decoder.embedding.sizes.vocabulary.toLocaleString("en"), "subwords"],
+    [Object.values(sides).at(-1).embedding.sizes.vocabulary.toLocaleString("en"), partName(plan.codec)],
   ];
   return said.filter(([number]) => number).map(([number, name]) => h("span", {}, h("b", { class: "number" }, String(number)), ` ${name}`));
 }
 
-/** Rows that are alike, one after the other, are drawn once; they may differ in how far a convolution is dilated. */
+/** Consecutive rows that are equal are drawn once; the dilation of a convolution may differ. */
 function groups(rows) {
   const found = [];
   for (const row of rows) {
@@ -54,11 +55,13 @@ function groups(rows) {
 
 function diagram(model, finish) {
   const { diagram: drawn, plan } = model;
-  const position = partName(plan.ends.position);
+  const names = Object.keys(drawn.sides);
+  const isPair = hasPairs(model);
+  const position = partName(plan.position);
   const block = (name, details = [], more = "") =>
     h("div", { class: `block ${more}` }, h("b", {}, name), ...details.filter(Boolean).map((detail) => h("small", { class: "number" }, detail)));
 
-  /** One block of one or several rows that are alike. */
+  /** One block of one or several equal rows. */
   function drawnBlock(alike) {
     const { name, parameters: count, sizes, formula, marks } = alike[0];
     const dilations = [...new Set(alike.map(({ sizes: { dilation } }) => dilation))];
@@ -76,15 +79,15 @@ function diagram(model, finish) {
     return h("div", { class: layer ? "layer" : "between" },
       alike.length > 1 ? h("span", { class: "times" }, `${alike.length} ×`) : "",
       ...stretches.map(({ blocks, past }, i) => h("div", { class: past ? "past" : "post" },
-        past ? h("i", {}, "+") : "", // the stream that runs past them
+        past ? h("i", {}, "+") : "", // the residual stream
         ...blocks.map((_, j) => drawnBlock(alike.map((row) => row.stretches[i].blocks[j]))))));
   }
 
   function stack(side) {
-    const { embedding, positions, rows } = drawn[side];
+    const { embedding, positions, rows } = drawn.sides[side];
     const { vocabulary, width } = embedding.sizes;
     return h("div", { class: `stack ${side}` },
-      block(side === "encoder" ? "source" : "target, shifted right", [], "plain"),
+      block(side === "encoder" ? "source" : isPair ? "target, shifted right" : "tokens", [], "plain"),
       block("embedding", [`${vocabulary.toLocaleString("en")} × ${width}${drawn.shared ? " · shared" : ""}`]),
       position === "none" ? "" : block(`+ ${position} positions`, [positions.parameters && thousands(positions.parameters)], "quiet"),
       ...groups(rows).map(drawnRow),
@@ -95,10 +98,10 @@ function diagram(model, finish) {
 
   const svg = s("svg", { "aria-hidden": "true" });
   const layers = ({ rows }) => rows.filter(({ layer }) => layer).length;
-  const place = h("div", { class: "diagram", role: "img", "aria-label": `${counted(layers(drawn.encoder), "encoder layer")}, ${counted(layers(drawn.decoder), "decoder layer")}` },
-    svg, stack("encoder"), stack("decoder"));
+  const place = h("div", { class: isPair ? "diagram" : "diagram single", role: "img", "aria-label": names.map((side) => counted(layers(drawn.sides[side]), `${side} layer`)).join(", ") },
+    svg, ...names.map(stack));
 
-  /** From the top of the encoder to where the decoder takes it, from what feeds to what is fed, and around recurrences. */
+  /** Arrows from the top of the encoder to where the decoder reads it, from feeding to fed blocks, and around recurrences. */
   function arrows() {
     const box = place.getBoundingClientRect();
     const around = (one) => {
@@ -109,28 +112,28 @@ function diagram(model, finish) {
     svg.setAttribute("viewBox", `0 0 ${box.width} ${box.height}`);
     const [from] = all(".encoder .outlet");
     const [decoder] = all(".decoder");
-    const middle = (from.right + decoder.left) / 2;
+    const middle = from && (from.right + decoder.left) / 2;
     const looks = all(".source").map(({ left, y }) =>
       arrow(`M${from.x} ${from.top}V${from.top - 8}q0 -8 8 -8${turned(middle, from.top - 16, y, 1)}`, left - 2, y, 1));
     const feeds = all(".feeds").flatMap((feeder) => all(".fed").map(({ right, y }) =>
-      arrow(`M${feeder.right} ${feeder.y}${turned(decoder.right + FEED, feeder.y, y, -1)}`, right + 2, y, -1, y > feeder.y ? "later" : ""))); // whoever stands below has had its turn: in the next step
+      arrow(`M${feeder.right} ${feeder.y}${turned(decoder.right + FEED, feeder.y, y, -1)}`, right + 2, y, -1, y > feeder.y ? "later" : ""))); // a block below was computed before: it is fed in the next step
     const loops = all(".loop").map(({ right, y }) => arrow(`M${right} ${y - 3}c14 0 14 -13 2 -13`, right + 2, y - 16, -1, "later")); // above what is fed
     svg.replaceChildren(...looks, ...feeds, ...loops);
   }
   finish.push(redrawn(place, arrows));
-  return h("div", {}, place, h("p", { class: "soft letters" }, letters(drawn.decoder)));
+  return h("div", {}, place, h("p", { class: "soft letters" }, letters(drawn.sides[names.at(-1)])));
 }
 
-const LETTERS = { x: "what comes in", h: "what the encoder made of a token", s: "the decoder's state", c: "what attention found" };
+const LETTERS = { x: "input", h: "encoder output", s: "decoder state", c: "context vector" };
 
-/** What the letters of the formulas stand for. */
+/** The meaning of the letters in the formulas. */
 function letters({ rows }) {
   const formulas = rows.flatMap(({ stretches }) => stretches).flatMap(({ blocks }) => blocks).map(({ formula }) => formula).join(" ");
   const used = Object.entries(LETTERS).filter(([letter]) => new RegExp(`\\b${letter}\\b`).test(formulas));
   return used.map(([letter, meaning]) => `${letter}: ${meaning}`).join(" · ");
 }
 
-const FEED = 14; // pixels beside the decoder
+const FEED = 14; // pixels to the right of the decoder
 
 /** To the right as far as x, up or down from one height to another, and on to the right (1) or back (-1), around corners. */
 function turned(x, from, to, way) {
@@ -153,15 +156,16 @@ function parameters({ parts, parameters: total }) {
       h("i", { style: `width: ${(100 * count) / most}%` }))));
 }
 
-const AXES = { left: 50, bottom: 44 }; // pixels beside and below the map of positions
+const AXES = { left: 50, bottom: 44 }; // pixels left of and below the map of positions
 
 function positions(app, finish) {
-  const canvas = h("canvas", { class: "positions", role: "img", "aria-label": "Positional encodings as a heat map: a row a position, a column a dimension" });
+  const canvas = h("canvas", { class: "positions", role: "img", "aria-label": "Positional encodings as a heat map: rows are positions, columns dimensions" });
   const scale = h("span", { class: "scale number" });
   const told = h("p", { class: "caption" });
   const place = h("div", { class: "positions-place" }, canvas);
   let vectors = null;
-  let side = "encoder";
+  const sides = Object.keys(app.model.diagram.sides);
+  let [side] = sides;
 
   function draw() {
     if (!vectors) return;
@@ -212,35 +216,40 @@ function positions(app, finish) {
   finish.push(redrawn(place, draw));
   return h("div", {},
     h("div", { class: "controls" },
-      segmented("positions of the", { encoder: "Encoder", decoder: "Decoder" }, side, (next) => { side = next; still(); draw(); }), scale),
+      sides.length > 1 ? segmented("positions of the", { encoder: "Encoder", decoder: "Decoder" }, side, (next) => { side = next; still(); draw(); }) : "", scale),
     place, told);
 }
 
-/** Round numbers below n, four or so: 0, 64, 128 and 192 below 256. */
+/** About four round numbers below n: 0, 64, 128 and 192 below 256. */
 function ticks(n) {
   const step = 2 ** Math.max(0, Math.round(Math.log2(n / 4)));
   return Array.from({ length: Math.ceil(n / step) }, (_, i) => i * step);
 }
 
-/** Of the sentence and a short one beside it in the batch, so that there is padding to be seen. */
+/** The masks of the sentence and a short one in the same batch, which needs padding. */
 function masks(app, finish) {
-  if (!Object.keys(kindsOf(app.model.heads)).length) return h("p", { class: "soft" }, "This model has no attention, so there is nothing that a mask would hide.");
+  if (!app.model.kinds.length) return h("p", { class: "soft" }, "This model has no attention, so it has no masks.");
   const places = h("div", { class: "masks" });
   lookedAt(app).then(({ text }) => app.post("api/masks", { text })).then(({ source, target, masks: seen }) => {
     const pad = (tokens, length) => [...tokens, ...new Array(length - tokens.length).fill("(pad)")];
     const [S, T] = [source, target].map((rows) => Math.max(...rows.map(({ length }) => length)));
-    const figures = [
-      ["Encoder, a short sentence in a longer batch", "No query looks at padding.", pad(source[1], S), pad(source[1], S), seen.encoder?.[1]],
-      ["Decoder, causal", "A token sees itself and its past: nothing that is still to be written.", pad(target[0], T), pad(target[0], T), seen.decoder?.[0]],
-      ["Encoder–decoder, the short sentence", "Every target token may look at every real source token.", pad(target[1], T), pad(source[1], S), seen.cross?.[1]],
-    ].filter(([, , , , map]) => map);
-    places.replaceChildren(...figures.map(([name, text, queries, keys, map]) => {
+    const figures = app.model.kinds.map((kind) => {
+      const isCausal = kind.keys === "shifted";
+      const row = isCausal ? 0 : 1; // the short sentence has the padding
+      const tokens = (axis) => (axis === "source" ? pad(source[row], S) : pad(target[row], T));
+      return {
+        name: isCausal && !hasPairs(app.model) ? "Causal" : `${kind.label}, ${isCausal ? "causal" : "a short sentence in a longer batch"}`,
+        text: isCausal ? "A token sees itself and the past, not the future." : "No query attends to padding.",
+        queries: tokens(kind.queries), keys: tokens(kind.keys), map: seen[kind.name][row],
+      };
+    });
+    places.replaceChildren(...figures.map(({ name, text, queries, keys, map }) => {
       const place = h("div", { class: "drawing" });
       finish.push(drawMatrix(place, { queries, keys, map: map.map((row) => row.map((visible) => visible * 0.62)) }, name, null, 2, 20));
       return h("figure", {}, h("h3", {}, name), place, h("figcaption", { class: "soft" }, text));
     }));
   }).catch((error) => { places.textContent = error.message; });
-  return h("div", {}, h("p", { class: "soft" }, "Taken from a pass of the model over the current sentence and a short one in one batch. Blue is visible."), places);
+  return h("div", {}, h("p", { class: "soft" }, `From a forward pass over the current ${hasPairs(app.model) ? "sentence and a short one in one batch" : "text"}. Blue is visible.`), places);
 }
 
 function thousands(count) {

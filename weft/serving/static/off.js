@@ -1,10 +1,11 @@
-// Switch heads off, and see what becomes of the translation.
+// Ablate heads: switch them off and see what happens to what the model writes.
 
 import { counted, fixed, h, headColour } from "weft/dom.js";
-import { kindsOf } from "weft/panel.js";
 import { differing } from "./differing.js";
-import { sentenceBar } from "./sentence.js";
+import { hasPairs, sentenceBar } from "./sentence.js";
 
+export const needsAttention = true;
+export const uses = ["text", "sentence", "target", "off"];
 
 export function open(root, app) {
   const { state } = app;
@@ -37,23 +38,23 @@ export function open(root, app) {
   function drawBoards() {
     const focused = document.activeElement?.getAttribute("aria-label");
     const most = falls && Math.max(0.001, ...Object.values(falls).flat(2));
-    boards.replaceChildren(...Object.entries(kindsOf(app.model.heads)).map(([kind, name]) => {
+    boards.replaceChildren(...app.model.kinds.map(({ name: kind, label: name }) => {
       const { layers, heads, each } = app.model.heads[kind];
       const one = (layer, head) => ({ kind, layer, head });
       const all = (n) => Array.from({ length: n }, (_, i) => i + 1);
       return h("section", { class: "board" }, h("h2", {}, name),
         h("div", { class: "switches", style: `grid-template-columns: auto repeat(${heads}, 1fr)` },
           ...all(layers).flatMap((layer) => [
-            h("button", { class: "row-name", type: "button", title: "The whole layer", "aria-label": `${name} layer ${layer}`, onclick: () => switched(all(each[layer - 1]).map((head) => one(layer, head))) }, `layer ${layer}`),
+            h("button", { class: "row-name", type: "button", title: "All heads of this layer", "aria-label": `${name} layer ${layer}`, onclick: () => switched(all(each[layer - 1]).map((head) => one(layer, head))) }, `layer ${layer}`),
             ...all(heads).map((head) => {
-              if (head > each[layer - 1]) return h("span"); // of a layer with fewer
+              if (head > each[layer - 1]) return h("span"); // this layer has fewer heads
               const off = state.off.some((other) => is(other, one(layer, head)));
               const fall = falls?.[kind][layer - 1][head - 1];
               const weight = falls ? Math.max(0, fall / most).toFixed(3) : 0;
               return h("button", {
                 class: "switch", type: "button", "aria-pressed": !off,
                 "aria-label": `${name} layer ${layer} head ${head}`,
-                title: falls ? `Without it the translation loses ${fall.toFixed(4)} a token` : null,
+                title: falls ? `Without it the score falls by ${fall.toFixed(4)} per token` : null,
                 style: `--colour: ${headColour(head - 1, heads)}; --fall: ${weight}`,
                 onclick: () => switched([one(layer, head)]),
               }, String(head));
@@ -77,8 +78,8 @@ export function open(root, app) {
       result.replaceChildren(
         line("With all heads", [whole.translation], whole.score, null),
         many ? line(`Without ${counted(many, "head")}`, differing(without.translation, whole.translation), without.score, null)
-          : line("Nothing is off", ["Click a head away, or the name of a layer."], null, null, "idle"),
-        many ? line("The first, without them", ["What the model now thinks of its first translation"], after.score, after.score - whole.score, "idle") : "");
+          : line("No head is off", ["Click a head to switch it off, or a layer for all of its heads."], null, null, "idle"),
+        many ? line(hasPairs(app.model) ? "Original translation" : "Original continuation", ["Re-scored without them"], after.score, after.score - whole.score, "idle") : "");
     } catch (error) {
       if (mine !== turn) return;
       bar.fail(error);
@@ -93,7 +94,7 @@ export function open(root, app) {
     return h("div", { class: `line ${more}` },
       h("span", { class: "what" }, name),
       h("span", { class: "text", dir: "auto" }, ...text),
-      h("span", { class: "score number", title: "mean log-probability of a token" }, score === null ? "" : fixed(score, 4),
+      h("span", { class: "score number", title: "mean log-probability per token" }, score === null ? "" : fixed(score, 4),
         change === null ? "" : h("i", { class: change < -0.0005 ? "worse" : "" }, ` ${change > 0 ? "+" : ""}${fixed(change, 4)}`)));
   }
 
@@ -101,10 +102,10 @@ export function open(root, app) {
     forget();
     const { signal } = weighing;
     measure.disabled = true;
-    told.textContent = "Switching off one after the other …";
+    told.textContent = "Ablating one head at a time …";
     try {
       ({ falls } = await app.post("api/importance", await bar.asked(), signal));
-      told.textContent = "The darker, the more the translation loses without that head alone.";
+      told.textContent = "The darker a head, the more the score falls without it.";
       measure.disabled = false;
       drawBoards();
     } catch (error) {
@@ -114,7 +115,7 @@ export function open(root, app) {
     }
   }
 
-  /** What the heads weigh belongs to one sentence. */
+  /** The importance of heads is that of one sentence. */
   function forget() {
     weighing.abort();
     weighing = new AbortController();

@@ -1,14 +1,15 @@
-// The beam as a tree that grows step by step: what was kept, what was pruned, and why the winner won.
+// Beam search as a tree that grows step by step: what was kept and pruned, and why the winner won.
 
 import { fixed, h, label, menu, s } from "weft/dom.js";
 import { sentenceBar } from "./sentence.js";
 
+export const uses = ["text", "sentence", "beam", "alpha"];
 const WIDTHS = [1, 2, 3, 4, 5, 6, 8, 10]; // of the beam
 const ROW = 27; // pixels
 const GAP = 34; // between two steps
 const FATES = {
-  kept: "kept", pruned: "pruned: not among the best", ended: "ended: a whole translation",
-  cut: "cut by the limit on length", left: "left where it was: enough had ended",
+  kept: "kept", pruned: "pruned: not among the best", ended: "complete translation",
+  cut: "cut by the length limit", left: "abandoned: the search was over",
 };
 
 export function open(root, app) {
@@ -28,9 +29,9 @@ export function open(root, app) {
   const count = h("span", { class: "number" });
   const alpha = h("input", { type: "range", min: 0, max: 2, step: 0.1, value: state.alpha, "aria-label": "length penalty α",
     oninput: () => { app.save({ alpha: Number(alpha.value) }); finish(); grow(); } });
-  state.alpha = Number(alpha.value); // where the slider can stand
+  state.alpha = Number(alpha.value); // as the slider has it
   const alphaText = h("span", { class: "number" });
-  const widths = [...new Set([...WIDTHS, state.beam])].sort((a, b) => a - b); // an address may say another one
+  const widths = [...new Set([...WIDTHS, state.beam])].sort((a, b) => a - b); // an address may have another one
   controls.append(
     h("label", { class: "control" }, h("span", {}, "Beam"),
       menu("beam", widths.map((n) => [n, n]), state.beam, (beam) => { app.save({ beam: Number(beam) }); load(); })),
@@ -51,7 +52,7 @@ export function open(root, app) {
     }
   }
 
-  /** Without a tree there is nothing to play with. */
+  /** Show a tree; without one the controls are disabled. */
   function plant(found) {
     stop();
     tree = found;
@@ -85,7 +86,7 @@ export function open(root, app) {
     play.textContent = "Play";
   }
 
-  /** α changes nothing before the end: it only ranks what has ended. */
+  /** α only ranks the complete translations; it does not change the search. */
   function ranked() {
     const score = ({ log_prob, length }) => log_prob / length ** state.alpha;
     return tree.ended.map((one) => ({ ...one, score: score(one) })).sort((a, b) => b.finished - a.finished || b.score - a.score);
@@ -140,11 +141,11 @@ export function open(root, app) {
 
   function tell(one) {
     if (!one) {
-      told.textContent = "Every step goes on from the beams that were kept, and keeps the best again. The number is the probability of the token.";
+      told.textContent = "Every step extends the hypotheses that were kept, and keeps the best again. The number is the probability of the token.";
       return;
     }
     const written = path(one.id).map(({ token }) => token).join("").replaceAll("·", " ").replace("∎", " (end)").trim();
-    told.replaceChildren(h("b", {}, written), `  P(token) ${percent(one.log_prob)},  log P so far ${fixed(one.total, 3)},  ${FATES[one.fate]}`);
+    told.replaceChildren(h("b", {}, written), `  P(token) ${percent(one.log_prob)},  log P of the hypothesis ${fixed(one.total, 3)},  ${FATES[one.fate]}`);
   }
 
   function finish() {
@@ -154,12 +155,12 @@ export function open(root, app) {
     const likeliest = [...found].sort((a, b) => b.log_prob - a.log_prob)[0];
     const why = [h("b", {}, first.text), ` wins with ${fixed(first.log_prob, 3)} ÷ ${first.length}`,
       h("sup", {}, state.alpha.toFixed(1)), ` = ${fixed(first.score, 4)}`];
-    if (second) why.push(`, before ${fixed(second.score, 4)} of the second.`);
+    if (second) why.push(`, ahead of ${fixed(second.score, 4)} for the second.`);
     if (likeliest.id !== first.id) {
-      why.push(` By log P alone “${likeliest.text}” would have won: ${fixed(likeliest.log_prob, 3)} in ${likeliest.length} tokens. The length penalty turned it round.`);
+      why.push(` By log P alone “${likeliest.text}” would have won, with ${fixed(likeliest.log_prob, 3)} in ${likeliest.length} tokens; the length penalty changed the order.`);
     }
     end.replaceChildren(
-      h("h2", {}, "What ended, and why the winner won"),
+      h("h2", {}, "Complete translations, and why the winner won"),
       h("p", {}, ...why),
       h("div", { class: "table-place" }, h("table", {},
         h("thead", {}, h("tr", {}, ...["translation", "log P", "length", h("span", {}, "length", h("sup", {}, "α")), "score"].map((name) => h("th", { scope: "col" }, name)))),

@@ -1,4 +1,4 @@
-// The sentence that is looked at, and the translation: the model's own, or a given one. Examples are one click away.
+// The sentence and its translation, the model's own or a given one, with examples to click.
 
 import { h, menu, redrawn } from "weft/dom.js";
 
@@ -10,25 +10,32 @@ const EXAMPLES = [
   ["Bread", "We are eating bread."],
   ["Dinosaur", "Man eats small dinosaur."],
 ];
-const PAUSE = 350; // milliseconds without a key before the service is asked
+const PAUSE = 350; // milliseconds after the last key before a request
 
-/** The sentence of the text that is looked at, its number, and of how many. */
-export async function lookedAt({ post, state: { text, sentence } }) {
+/** Whether the model reads one sentence and writes another; else it goes on with a text, which is looked at as a whole. */
+export function hasPairs({ diagram: { sides } }) {
+  return Object.keys(sides).length > 1;
+}
+
+/** The chosen sentence of the text, its number, and how many there are. */
+export async function lookedAt({ post, model, state: { text, sentence } }) {
+  if (!hasPairs(model)) return { text, number: 1, of: 1 };
   const cut = text.trim() ? await post("api/sentences", { text }) : [];
   const all = cut.map((one) => one.text).filter((one) => one.trim());
-  if (!all.length) throw new Error("The sentence is empty: there is nothing to look at.");
+  if (!all.length) throw new Error("The sentence is empty.");
   const number = Math.min(sentence, all.length);
   return { text: all[number - 1], number, of: all.length };
 }
 
 /**
- * `changed` is called when there is a new sentence. `asked` is what the service is asked for, `own` shows the model's
- * translation where none is given, and `fail` says why there is none: the view then clears what it shows.
+ * `changed` is called when the sentence changes. `asked` returns the fields of a request, `own` shows the model's
+ * translation where none is given, and `fail` shows an error: the view then clears its drawing.
  */
-export function sentenceBar(app, changed, { target = true } = {}) {
+export function sentenceBar(app, changed, { target = hasPairs(app.model) } = {}) {
   const { state } = app;
+  const isPair = hasPairs(app.model);
   const trouble = h("p", { class: "trouble", role: "alert" });
-  const text = field("Sentence", "text", app.languages[0]);
+  const text = field(isPair ? "Sentence" : "Text", "text", app.languages[0] ?? "Text");
   const given = field("Translation", "target", app.languages[1]);
   const origin = h("div", { class: "origin control" });
   text.input.placeholder = "Type or paste a text";
@@ -56,7 +63,7 @@ export function sentenceBar(app, changed, { target = true } = {}) {
     changed();
   }
 
-  /** Of several sentences, which one is looked at, and a menu of the others. */
+  /** A menu of the sentences of the text, where there are several. */
   function place({ text: sentence, number, of }) {
     if (number !== state.sentence) app.save({ sentence: number });
     const focused = origin.contains(document.activeElement);
@@ -67,8 +74,9 @@ export function sentenceBar(app, changed, { target = true } = {}) {
     if (focused) origin.querySelector("select")?.focus();
   }
 
-  /** The translation that stands where none is given, or what is wrong with the sentence. */
+  /** Show the model's own translation as a placeholder, or what is wrong with the sentence. */
   function tell(translation, wrong) {
+    if (!isPair) origin.replaceChildren(...(translation ? [h("span", {}, "Its likeliest continuation"), h("q", { dir: "auto" }, translation)] : []));
     given.input.placeholder = translation;
     given.grow();
     trouble.textContent = wrong;
@@ -86,7 +94,7 @@ export function sentenceBar(app, changed, { target = true } = {}) {
     }, name)));
 
   return {
-    element: h("div", { class: "bar" }, text.row, origin, target ? given.row : null, examples, trouble),
+    element: h("div", { class: "bar" }, text.row, origin, target ? given.row : null, isPair ? examples : null, trouble),
     own: (translation) => tell(translation, ""),
     fail: (error) => tell("", error.message),
     async asked() {
@@ -95,7 +103,7 @@ export function sentenceBar(app, changed, { target = true } = {}) {
         origin.replaceChildren();
         throw error;
       });
-      if (whole === state.text) place(seen);
+      if (isPair && whole === state.text) place(seen);
       return { text: seen.text, target: target && state.target.trim() ? state.target : null };
     },
     close() {
@@ -106,7 +114,7 @@ export function sentenceBar(app, changed, { target = true } = {}) {
   };
 }
 
-/** As high as its text, or the text that stands there for want of one. */
+/** Make a field as high as its text or placeholder. */
 function grown(input) {
   const { value } = input;
   if (!value) input.value = input.placeholder;

@@ -1,10 +1,10 @@
-// Two panes, as you type. Pointing at a word of the translation lights up the words it was made from.
+// Two panes that translate as you type. Pointing at a word of the translation highlights the words it came from.
 
 import { fixed, h, redrawn } from "weft/dom.js";
 import { differing } from "./differing.js";
 
-const PAUSE = 220; // milliseconds without a key before the service is asked
-const ALTERNATIVES = 5;
+export const uses = ["text"];
+const PAUSE = 220; // milliseconds after the last key before a request
 
 export function open(root, app) {
   const input = h("textarea", { dir: "auto", "aria-label": `Text in ${app.languages[0]}`, spellcheck: "false", placeholder: "Type or paste a text", rows: 3 });
@@ -12,7 +12,7 @@ export function open(root, app) {
   const output = h("div", { class: "output", dir: "auto", "aria-live": "polite", "aria-label": `Translation into ${app.languages[1]}` });
   const others = h("div", { class: "alternatives" });
   const trouble = h("p", { class: "trouble", role: "alert" });
-  // A browser lets nobody copy on a page that came by plain http from another machine.
+  // Browsers allow no copying on a page served over plain HTTP from another machine.
   const copy = h("button", { class: "quiet", type: "button", hidden: !navigator.clipboard, onclick: copied }, "Copy");
   root.append(
     h("div", { class: "panes" },
@@ -48,9 +48,9 @@ export function open(root, app) {
     const waiting = setTimeout(() => output.classList.add("loading"), 150);
     try {
       const cut = await app.post("api/sentences", { text: input.value }, signal);
-      // Each sentence is asked for on its own: those that have not changed are known, the others are decoded together.
+      // One request per sentence: unchanged sentences are cached, the others are decoded in one batch.
       const found = await Promise.all(cut.map(({ text }) => text.trim()
-        ? app.post("api/translate", { text, nbest: ALTERNATIVES, beam: ALTERNATIVES }, signal) : null));
+        ? app.post("api/translate", { text, nbest: app.model.search.width }, signal) : null));
       let start = 0;
       let number = 0;
       const sentences = cut.map(({ text, space }, i) => {
@@ -96,33 +96,31 @@ export function open(root, app) {
 
   let pointed = null;
   async function point(one, at) {
+    if (!app.model.aligner) return; // this model cannot tell
     pointed = `${one.start} ${at}`;
     const mine = pointed;
     try {
-      const seen = await app.post("api/attention", { text: one.text, kind: "cross", layer: null, mean: true });
-      if (pointed !== mine) return;
-      const [from, to] = [words(seen.source), words(seen.target)];
-      if (from.end !== one.text.length) return; // <AB> may stand in the text itself: then places cannot be told
-      const rows = to[at]?.tokens.map((token) => seen.maps[0][0][token]) ?? [];
-      const weights = from.map(({ tokens }) =>
-        rows.reduce((sum, row) => sum + tokens.reduce((inner, token) => inner + row[token], 0), 0) / Math.max(1, rows.length));
-      light(one, from, weights);
+      const { source, weights } = await app.post("api/align", { text: one.text, target: one.found.translation });
+      if (pointed === mine) light(one, source, weights[at] ?? []);
     } catch { /* nothing to light up */ }
   }
 
-  /** Light up words of the source behind the text that is typed. */
-  function light(one, from = [], weights = []) {
+  /** Light up words of the source, each as much as its weight, behind the text that is typed. */
+  function light(one, spans = [], weights = []) {
     if (!one) {
       pointed = null;
       mirror.replaceChildren();
       return;
     }
+    const characters = [...one.text]; // the service counts Unicode characters, a string in JavaScript counts UTF-16
+    const between = (start, end) => characters.slice(start, end).join("");
     const parts = [input.value.slice(0, one.start)];
-    let end = 0;
+    let at = 0;
     const most = Math.max(...weights, 0.01);
-    from.forEach(({ start, text }, i) => {
-      parts.push(one.text.slice(end, start), h("mark", { style: `--weight: ${(weights[i] / most).toFixed(3)}` }, text));
-      end = start + text.length;
+    spans.forEach(({ start, end }, i) => {
+      const weight = ((weights[i] ?? 0) / most).toFixed(3);
+      parts.push(between(at, start), h("mark", { style: `--weight: ${weight}` }, between(start, end)));
+      at = end;
     });
     mirror.replaceChildren(...parts);
   }
@@ -135,10 +133,10 @@ export function open(root, app) {
     others.replaceChildren(
       h("h2", {}, "Other translations"),
       h("ol", {}, ...list.map(({ text, score }) => h("li", {}, h("span", { dir: "auto" }, ...differing(text, translations[0].text)),
-        h("span", { class: "score number", title: "mean log-probability of a token" }, fixed(score, 3))))),
+        h("span", { class: "score number", title: "mean log-probability per token" }, fixed(score, 3))))),
       h("p", { class: "links" },
-        h("a", { href: "#attention", ...chosen }, "See what it looks at"),
-        h("a", { href: "#search", ...chosen }, "See how it was found")));
+        h("a", { href: "#attention", ...chosen }, "Where it looks"),
+        h("a", { href: "#search", ...chosen }, "How it was found")));
   }
 
   async function copied() {
@@ -150,31 +148,4 @@ export function open(root, app) {
   const end = redrawn(input, grow);
   translate();
   return () => { clearTimeout(timer); asking.abort(); end(); };
-}
-
-/** What each token adds to the text: a character in several tokens, such as <C3> and <AB>, comes with its last. */
-function characters(tokens) {
-  const [decoder, encoder] = [new TextDecoder(), new TextEncoder()];
-  return tokens.map((token) => {
-    const bytes = token.split(/<([0-9A-F]{2})>/).flatMap((part, i) => (i % 2 ? parseInt(part, 16) : [...encoder.encode(part)]));
-    return decoder.decode(Uint8Array.from(bytes), { stream: true });
-  });
-}
-
-/** Tokens as words: [{text, start, tokens}], and where they end. A word begins with ·, and so does the text. */
-function words(tokens) {
-  const found = [];
-  let start = -1;
-  characters(tokens).forEach((token, i) => {
-    if (token === "∎") return;
-    const space = token.length - token.replace(/^·+/, "").length;
-    if (space || !found.length) found.push({ text: token.slice(space), start: start + space, tokens: [i] });
-    else {
-      found.at(-1).text += token;
-      found.at(-1).tokens.push(i);
-    }
-    start += token.length;
-  });
-  found.end = start;
-  return found;
 }

@@ -1,4 +1,4 @@
-// What plans cost: curves over length or width, both axes logarithmic, and the tables beneath them.
+// The cost of plans: curves over length or width, both axes logarithmic, and the tables below them.
 
 import { h, isDark, menu, s, segmented } from "weft/dom.js";
 
@@ -6,7 +6,7 @@ const data = JSON.parse(document.getElementById("cost").textContent);
 const plans = data.plans;
 
 const WIDTH = 1000, HEIGHT = 470, LEFT = 66, RIGHT = 24, TOP = 24, BOTTOM = 44;
-const MARGIN = 1.12; // beside the shortest and the longest
+const MARGIN = 1.12; // around the shortest and the longest
 const TERMS = {
   "t·k²": (t, k) => t * k * k, "t²·k": (t, k) => t * t * k, "t²": (t) => t * t, "t·k": (t, k) => t * k,
   "t": (t) => t, "k²": (t, k) => k * k, "k": (t, k) => k, "1": () => 1,
@@ -16,7 +16,7 @@ const UNITS = {
   bytes: [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]],
 };
 const HUES = [262, 48, 158, 305, 20, 210, 90]; // those of the picture
-const BROKEN = { clear: "clear: all attention weights in memory", anew: "anew: nothing remembered" };
+const BROKEN = { reference: "dashed: unfused, all attention weights in memory", recomputed: "dashed: recomputed without cached state" };
 
 const every = (list) => [...new Set(list)].sort((a, b) => a - b);
 const lengths = every(plans.flatMap((plan) => plan.declared.map(({ length }) => length)));
@@ -72,7 +72,7 @@ function draw() {
   key.textContent = BROKEN[broken] ?? "";
   key.style.display = broken ? "" : "none";
   caption.textContent = isDecoding ? "Dots are measured, each plan in its own width."
-    : "Dots are measured, lines are fitted. A cross is where what grows with t² passes what grows with t.";
+    : "Dots are measured, lines are fitted. A cross marks where terms in t² overtake terms in t.";
   figure.replaceChildren(curves.length ? plot(curves) : h("p", { class: "soft" }, "No plan is chosen."));
 }
 
@@ -84,12 +84,12 @@ function shade(n) {
 function curvesOf(plan, n) {
   const colour = shade(n);
   if (state.of === "decoding") {
-    return ["cached", "anew"].map((how) => ({
-      colour, name: `${plan.plan}, ${how}`, broken: how === "anew" && how, line: null, crossing: null,
+    return ["cached", "recomputed"].map((how) => ({
+      colour, name: `${plan.plan}, ${how}`, broken: how === "recomputed" && how, line: null, crossing: null,
       points: plan.decoding.map((token) => ({ x: token.length, y: token[how] })),
     }));
   }
-  const kinds = state.of === "layer" ? ["layer", "clear"] : ["step"];
+  const kinds = state.of === "layer" ? ["layer", "reference"] : ["step"];
   return kinds.filter((kind) => plan.growth[kind]).map((kind) => {
     const { points, time, memory, crossing } = plan.growth[kind];
     const { coefficients } = state.measure === "seconds" ? time : memory;
@@ -97,7 +97,7 @@ function curvesOf(plan, n) {
     const line = (x) => Object.entries(coefficients).reduce((sum, [name, value]) =>
       sum + value * (state.along === "length" ? TERMS[name](x, state.at) : TERMS[name](state.at, x)), 0);
     return {
-      colour, name: `${plan.plan}${kind === "clear" ? ", clear" : ""}`, broken: kind === "clear" && kind, line,
+      colour, name: `${plan.plan}${kind === "reference" ? ", unfused" : ""}`, broken: kind === "reference" && kind, line,
       crossing: state.along === "length" && state.measure === "seconds" ? crossing[state.at] : null,
       points: points.filter((point) => point[other] === state.at).map((point) => ({ x: point[state.along], y: point[state.measure] })),
     };
@@ -170,9 +170,9 @@ function point(event, svg, curves, x, y, ring) {
     ring.setAttribute(name, value);
   }
   const where = state.of === "decoding" ? `${p.x} tokens`
-    : state.along === "length" ? `${p.x} tokens, ${state.at} wide` : `${state.at} tokens, ${p.x} wide`;
+    : state.along === "length" ? `${p.x} tokens, width ${state.at}` : `${state.at} tokens, width ${p.x}`;
   const fitted = curve.line ? `, fitted ${words(curve.line(p.x))}` : "";
-  const passes = curve.crossing ? `; t² passes t at ${Math.round(curve.crossing).toLocaleString("en")}` : "";
+  const passes = curve.crossing ? `; t² overtakes t at ${Math.round(curve.crossing).toLocaleString("en")}` : "";
   caption.replaceChildren(h("b", {}, curve.name), `, ${where}: ${words(p.y)}${fitted}${passes}`);
 }
 

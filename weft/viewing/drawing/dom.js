@@ -1,4 +1,4 @@
-// Small things that every drawing needs: elements, colours that follow the theme, canvases that are sharp.
+// Helpers for every drawing: elements, colours of the theme, sharp canvases.
 
 /** h("button", {class: "chip", onclick: f, "aria-pressed": true}, "text", child …) */
 export function h(tag, attributes = {}, ...children) {
@@ -13,7 +13,7 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** The same for what is drawn in SVG. */
+/** The same for SVG elements. */
 export function s(tag, attributes, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -24,7 +24,7 @@ export function s(tag, attributes, ...children) {
   return element;
 }
 
-// Whoever draws in colours of its own hears "theme" when they change, by the system or by the page's button.
+// The event "theme" is sent when colours change, by the system or by the page's button.
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dispatchEvent(new Event("theme")));
 
 const probe = h("span", { style: "display: none" });
@@ -45,7 +45,7 @@ export function isDark() {
   return r + g + b < 384;
 }
 
-/** One colour a head, as far apart as so many can be. */
+/** One colour per head, as far apart as possible. */
 export function headColour(head, heads) {
   const hue = (28 + (360 * head) / Math.max(heads, 1)) % 360;
   return `oklch(${isDark() ? 0.76 : 0.6} 0.155 ${hue.toFixed(1)})`;
@@ -70,13 +70,15 @@ export function sharp(canvas, width, height) {
   return context;
 }
 
-/** A token as a person reads it: what goes on within a word has a hyphen. The same as weft.viewing.pictures.label. */
+export const inner = { mark: "-" }; // before a token inside a word; none where tokens are characters
+
+/** A token as people read it: one inside a word gets a hyphen. The same as weft.viewing.pictures.label. */
 export function label(token) {
   if (token === "∎") return "(end)";
   if (token === "∅") return "(start)";
   if (!token.replaceAll("·", "")) return "(space)";
   if (token.startsWith("·")) return token.slice(1);
-  return /^[\p{L}\p{N}]/u.test(token) ? `-${token}` : token;
+  return /^[\p{L}\p{N}]/u.test(token) ? inner.mark + token : token;
 }
 
 /** counted(1, "head") → "1 head", counted(8, "head") → "8 heads" */
@@ -84,7 +86,7 @@ export function counted(count, name) {
   return `${count} ${name}${count === 1 ? "" : "s"}`;
 }
 
-/** Call `draw` soon, when the element changes its width, and when the theme changes. Returns a function that ends it. */
+/** Call `draw` soon, when the width of the element changes, and when the theme changes. Returns a function that stops it. */
 export function redrawn(element, draw) {
   let width = -1;
   const resized = new ResizeObserver(() => {
@@ -101,7 +103,7 @@ export function redrawn(element, draw) {
   };
 }
 
-/** A number with so many digits, and a minus that is as wide as a plus. */
+/** A number with this many digits, and a minus as wide as a plus. */
 export function fixed(number, digits) {
   return number.toFixed(digits).replace("-", "−");
 }

@@ -2,11 +2,11 @@
 
 import { h, label, redrawn, sharp } from "weft/dom.js";
 
-const FAINTEST = 0.015; // lighter curves cannot be seen, and there are thousands of them
+const FAINTEST = 0.015; // fainter curves are invisible, and there are thousands of them
 
 /**
  * seen: {queries, keys, layers: [{map, colour}]} where map[query][key] is a weight.
- * names: what stands above the two columns. `tell` receives what is pointed at: {side: 0 or 1, at}, or null.
+ * names: the titles of the two columns. `tell` receives the token under the pointer: {side: 0 or 1, at}, or null.
  */
 export function drawLines(root, seen, names, tell) {
   const { queries, keys, layers } = seen;
@@ -46,14 +46,14 @@ export function drawLines(root, seen, names, tell) {
     context.lineWidth = 1.6;
     layers.forEach(({ map, colour }, n) => {
       context.strokeStyle = context.fillStyle = colour;
-      const beside = (n - (layers.length - 1) / 2) * Math.min(2, 8 / layers.length); // heads that agree lie side by side
+      const shift = (n - (layers.length - 1) / 2) * Math.min(2, 8 / layers.length); // heads that agree are drawn side by side
       for (let query = 0; query < queries.length; query++) {
         if (chosen?.side === 0 && chosen.at !== query) continue;
         for (let key = 0; key < keys.length; key++) {
           if (chosen?.side === 1 && chosen.at !== key) continue;
           const w = map[query][key];
           if (w < FAINTEST) continue;
-          const [from, to] = [(query + 0.5) * row + beside, (key + 0.5) * row + beside];
+          const [from, to] = [(query + 0.5) * row + shift, (key + 0.5) * row + shift];
           context.globalAlpha = Math.min(1, w * 1.1);
           context.beginPath();
           context.moveTo(2, from);

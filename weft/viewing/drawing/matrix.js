@@ -1,4 +1,4 @@
-// Matrix: a heat map with its tokens on both axes, on one canvas. Arrow keys walk from cell to cell.
+// Matrix: a heat map with tokens on both axes. Arrow keys move from cell to cell.
 
 import { colour, h, heatRamp, label, redrawn, sharp } from "weft/dom.js";
 
@@ -10,8 +10,8 @@ const READABLE = 22;
 const SMALLEST = 11; // that has room for tokens
 
 /**
- * seen: {queries, keys, map}. `tell` receives the cell that is pointed at, {query, key}, or null. Cells that are
- * allowed to be smaller than SMALLEST are drawn without tokens where there are many of them.
+ * seen: {queries, keys, map}. `tell` receives the cell under the pointer, {query, key}, or null. Cells smaller than
+ * SMALLEST, where allowed, are drawn without tokens.
  */
 export function drawMatrix(root, seen, name, tell, smallest = SMALLEST, largest = LARGEST) {
   const { queries, keys, map } = seen;
@@ -22,7 +22,7 @@ export function drawMatrix(root, seen, name, tell, smallest = SMALLEST, largest 
   let at = null; // [query, key]
   let place = null; // where the cells are
 
-  /** Where the cells are, beside and below tokens of this slant. */
+  /** The place of the cells, right of and below tokens of this slant. */
   function fitted(slant, font) {
     const measure = canvas.getContext("2d");
     measure.font = `13px ${font}`;

@@ -1,8 +1,8 @@
-// Overview: every layer and head of one kind as a thumbnail, a pixel a weight.
+// Overview: every layer and head of one kind as a thumbnail, one pixel per weight.
 
 import { h, heatRamp, redrawn } from "weft/dom.js";
 
-/** pictures[layer][head]: a byte for each weight, rows × columns of them. `open` receives layer and head, from 1. */
+/** pictures[layer][head]: rows × columns bytes, one per weight. `open` receives layer and head, from 1. */
 export function drawOverview(root, pictures, rows, columns, open) {
   const heads = pictures[0].length;
   const grid = h("div", { class: "overview", style: `grid-template-columns: auto repeat(${heads}, minmax(52px, 150px))` });

@@ -1,30 +1,31 @@
-// The attention panel: which kind, layer and heads, and how they are drawn. The page and a saved picture both use it.
+// The attention panel: choose a kind, layer and heads, and how to draw them. The page and saved files both use it.
 
 import { colour, h, headColour, label, menu, segmented } from "weft/dom.js";
 import { drawLines } from "weft/lines.js";
 import { drawMatrix } from "weft/matrix.js";
 import { drawOverview } from "weft/overview.js";
 
-export const KINDS = { encoder: "Encoder", decoder: "Decoder", cross: "Encoder–decoder" };
+const SHARES = 8; // bars next to the drawing
 
-/** The kinds of attention that a model has: counts are {kind: {layers, heads}}. */
-export function kindsOf(counts) {
-  return Object.fromEntries(Object.entries(KINDS).filter(([kind]) => counts[kind]?.layers));
+/** The kind of attention that `state.kind` names; the last one where there is no such kind. */
+export function chosenKind(kinds, state) {
+  const found = kinds.find(({ name }) => name === state.kind) ?? kinds.at(-1);
+  state.kind = found.name;
+  return found;
 }
-const SHARES = 8; // bars beside the drawing
-const SIDES = {
-  encoder: ["source token", "looks at"],
-  decoder: ["writes", "having read"],
-  cross: ["writes", "looking at the source"],
-};
+
+/** A choice between the kinds of attention of a model. */
+export function kindChoice(kinds, state, onchange) {
+  return segmented("attention", Object.fromEntries(kinds.map(({ name, label: text }) => [name, text])), state.kind, onchange);
+}
 
 /**
- * counts: {kind: {layers, heads}}.
+ * kinds: [{name, label, query_title, key_title}], those that the model has; counts: {kind: {layers, heads}}.
  * source: {layer(kind, layer) → {queries, keys, maps: [head][query][key]}, overview(kind) → {queries, keys, pictures}},
- *   both as promises; of null where there is nothing to see, and then the source says why.
+ *   both as promises, of null where there is nothing to see: then the source has shown why.
  * state: {kind, layer, mode, heads (an array from 1, or null for all), mean}; `changed` is called when it is.
  */
-export function attentionPanel(root, counts, source, state, changed = () => {}) {
+export function attentionPanel(root, kinds, counts, source, state, changed = () => {}) {
   const controls = h("div", { class: "controls" });
   const drawing = h("div", { class: "drawing" });
   const caption = h("p", { class: "caption", role: "status" });
@@ -32,6 +33,7 @@ export function attentionPanel(root, counts, source, state, changed = () => {}) 
   root.replaceChildren(h("div", { class: "panel" }, controls, h("div", { class: "figure" }, drawing, h("aside", {}, caption, shares))));
   let finish = () => {};
   let turn = 0;
+  let kind = null;
 
   function set(change) {
     Object.assign(state, change);
@@ -41,21 +43,20 @@ export function attentionPanel(root, counts, source, state, changed = () => {}) 
   }
 
   function controlsFor() {
-    const kinds = kindsOf(counts);
-    if (!(state.kind in kinds)) state.kind = Object.keys(kinds).at(-1);
+    kind = chosenKind(kinds, state);
     const { layers, heads } = counts[state.kind];
     state.layer = Math.min(Math.max(1, state.layer ?? layers), layers);
     const focused = document.activeElement?.getAttribute("aria-label");
     const chosen = chosenHeads();
     const chips = Array.from({ length: heads }, (_, i) => h("button", {
       class: "chip", type: "button", "aria-label": `head ${i + 1}`, "aria-pressed": chosen.includes(i + 1),
-      title: "Click: on or off. Double click: this head alone.",
+      title: "Click to show or hide. Double-click to show only this head.",
       style: `--colour: ${headColour(i, heads)}`,
       onclick: () => set({ heads: toggled(i + 1) }),
       ondblclick: () => set({ heads: [i + 1] }),
     }, String(i + 1)));
     const parts = [
-      segmented("attention", kinds, state.kind, (kind) => set({ kind, heads: null })),
+      kinds.length > 1 ? kindChoice(kinds, state, (name) => set({ kind: name, heads: null })) : "",
       segmented("drawn as", { lines: "Lines", matrix: "Matrix", overview: "Overview" }, state.mode, (mode) => set({ mode })),
     ];
     if (state.mode !== "overview" && layers > 1) {
@@ -110,7 +111,7 @@ export function attentionPanel(root, counts, source, state, changed = () => {}) 
   }
 
   function showOverview({ queries, keys, pictures }) {
-    say("Every layer and head, a pixel a weight. Choose one to open it.");
+    say("Every layer and head, one pixel per weight. Click one to open it.");
     return drawOverview(drawing, pictures, queries.length, keys.length, (layer, head) =>
       set({ layer, heads: [head], mode: "matrix", mean: false }));
   }
@@ -119,23 +120,23 @@ export function attentionPanel(root, counts, source, state, changed = () => {}) 
     const layers = drawnLayers(seen, true);
     const still = () => say(`${which()}. Each row sums to 1.`);
     still();
-    return drawMatrix(drawing, { ...seen, map: layers[0].map }, `${KINDS[state.kind]} attention: ${which()}`,
+    return drawMatrix(drawing, { ...seen, map: layers[0].map }, `${kind.label} attention: ${which()}`,
       (cell) => (cell ? tell(seen, drawnLayers(seen, state.mean), 0, cell.query, cell.key) : still()));
   }
 
   function showLines(seen) {
     const layers = drawnLayers(seen, state.mean);
-    const still = () => say(`${which(state.mean ? undefined : "one colour a head")}. Point at a token to follow it.`);
+    const still = () => say(`${which(state.mean ? undefined : "one colour per head")}. Point at a token to follow it.`);
     still();
-    return drawLines(drawing, { ...seen, layers }, SIDES[state.kind],
+    return drawLines(drawing, { ...seen, layers }, [kind.query_title, kind.key_title],
       (chosen) => (chosen ? tell(seen, layers, chosen.side, chosen.at) : still()));
   }
 
-  /** The layer and its heads, where there are several. */
+  /** The layer and heads that are shown. */
   function which(several = `mean of heads ${chosenHeads().join(", ")}`) {
     const { layers, heads } = counts[state.kind];
     const chosen = chosenHeads();
-    if (layers === 1 && heads === 1) return "The one head that there is";
+    if (layers === 1 && heads === 1) return "The only head";
     if (heads === 1) return `Layer ${state.layer}`;
     return `Layer ${state.layer}, ${chosen.length === 1 ? `head ${chosen[0]}` : several}`;
   }
@@ -147,7 +148,7 @@ export function attentionPanel(root, counts, source, state, changed = () => {}) 
     return chosen.map((head) => ({ map: maps[head - 1], colour: headColour(head - 1, counts[state.kind].heads) }));
   }
 
-  /** Where a query looks (side 0), or who looks at a key (side 1), as bars; `at` is one of those that are looked at. */
+  /** Show as bars what a query attends to (side 0), or which queries attend to a key (side 1), with `at` marked. */
   function tell({ queries, keys }, layers, side, chosen, at = null) {
     const weight = (map, other) => (side === 0 ? map[chosen][other] : map[other][chosen]);
     const others = (side === 0 ? keys : queries).map((token, other) => {
@@ -156,7 +157,7 @@ export function attentionPanel(root, counts, source, state, changed = () => {}) 
     });
     const most = [...others].sort((a, b) => b.sum - a.sum).slice(0, SHARES);
     if (at !== null && !most.some(({ other }) => other === at)) most.push(others[at]);
-    say(h("b", {}, label((side === 0 ? queries : keys)[chosen])), side === 0 ? " looks at" : " is looked at by");
+    say(h("b", {}, label((side === 0 ? queries : keys)[chosen])), side === 0 ? " attends to" : " is attended to by");
     shares.replaceChildren(...most.map(({ token, other, parts, sum }) => h("li", { class: other === at ? "chosen" : "" },
       h("span", {}, label(token)),
       h("i", {}, ...parts.map(([w, tint]) => h("u", { style: `width: ${(100 * w).toFixed(2)}%; background: ${tint}` }))),

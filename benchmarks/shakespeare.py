@@ -1,0 +1,134 @@
+"""Character models of tiny-shakespeare: what a budget of minutes reaches, next to counting.
+
+    python -m benchmarks.shakespeare --out runs/shakespeare --recipes "ten minutes" --seeds 1,2,3
+    python -m benchmarks.shakespeare --out runs/shakespeare --recipes shipped --ship runs/shipped
+    python -m benchmarks.shakespeare --out runs/choices --choices 5
+
+`--choices` trains gpt-modern-tiny with one choice changed at a time, for so many minutes each.
+The first 90 % of the characters are for training and the last 10 % for validation, as in nanoGPT. The loss is in nats
+per character, over blocks of the context length. Finished runs in OUT are not trained again, and others are resumed.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.ngrams import ngram_loss
+from benchmarks.record import arguments, record
+from benchmarks.shipped_model import ship
+from benchmarks.tables import choices as choices_table
+from benchmarks.tables import shakespeare as table
+from weft.data.documents import held_out, read_documents
+from weft.folder import Folder
+from weft.tasks import load
+
+PLAN = "gpt-modern-tiny"
+RECIPES: dict[str, list[str]] = {  # settings; the minutes are those of an AMD EPYC (Zen 5)
+    "ten minutes": ["dropout=0.05", "ema=0.995"],
+    "shipped": ["width=160", "layers=6", "mixer.heads=5", "dropout=0.1", "steps=5000", "rate=0.008", "ema=0.998"],
+}
+CHOICES: dict[str, list[str]] = {
+    PLAN: [],
+    "learned positions instead of rotary": ["mixer.position=none", "position={name: learned, limit: 256}"],
+    "ReLU instead of ReLU²": ["feed_forward.activation=relu"],
+    "SwiGLU instead of ReLU²": ["feed_forward={name: swiglu, bias: false}"],
+    "no QK-norm": ["mixer.qk_norm=none"],
+    "AdamW instead of Muon": ["optimiser=adamw", "rate=0.003"],
+    "dropout of 0.1": ["dropout=0.1"],
+    "a running mean of the weights": ["ema=0.995"],
+    "shared keys and values (2 of 4)": ["mixer.kv_heads=2"],
+}
+TIMED = 12  # steps; the first few are not counted
+
+
+def text_of(data: Path) -> Path:
+    return data / "tinyshakespeare" / "input.txt.xz"
+
+
+def train(settings: list[str], text: Path, out: Path) -> None:
+    """Train with `weft train`, unless that is done."""
+    if (out / "model.safetensors").exists():
+        return
+    begin = ["--resume"] if (out / "plan.yaml").exists() else [PLAN, "--train", str(text), "--set", *settings]
+    subprocess.run([sys.executable, "-m", "weft", "train", *begin, "--out", str(out)], check=True)
+
+
+def seconds(out: Path) -> list[float]:
+    """When each reported step ended, from the beginning of the training."""
+    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    return [row["seconds"] for row in rows if "seconds" in row]
+
+
+def described(name: str, seed: int, out: Path) -> dict[str, Any]:
+    """What became of a finished run."""
+    folder = Folder.find(out)
+    losses = [
+        row["valid"]["loss"]
+        for row in map(json.loads, (out / "metrics.jsonl").read_text().splitlines())
+        if "valid" in row
+    ]
+    return {
+        "name": name,
+        "seed": seed,
+        "parameters": sum(p.numel() for p in folder.model().parameters()),
+        "steps": folder.plan().training.steps,
+        "minutes": round(seconds(out)[-1] / 60, 1),
+        "loss": round(losses[-1], 4),
+    }
+
+
+def steps_for(minutes: float, settings: list[str], text: Path, out: Path) -> int:
+    """How many steps take this long on this machine."""
+    short = [*settings, f"steps={TIMED}", f"validate_every={10 * TIMED}"]
+    train(short, text, out)
+    times = seconds(out)
+    return int(minutes * 60 / ((times[-1] - times[2]) / (TIMED - 3)))
+
+
+def counted(text: Path, orders: tuple[int, ...] = (3, 5, 7)) -> dict[int, float]:
+    learned, valid = ("".join(p.text for p in part) for part in held_out(read_documents([text])))
+    return {order: round(ngram_loss(learned, valid, order, len(set(learned))), 4) for order in orders}
+
+
+def main() -> None:
+    options = arguments(__doc__)
+    options.add_argument("--data", type=Path, default=Path("../shared/data"))
+    options.add_argument("--out", type=Path, required=True)
+    options.add_argument("--recipes", default=",".join(RECIPES), help="names of recipes")
+    options.add_argument("--seeds", default="1", help="random seeds, such as 1,2,3")
+    options.add_argument("--choices", type=float, metavar="MINUTES", help="train with one choice changed at a time")
+    options.add_argument("--ship", type=Path, help="write the first model of the last recipe here, as float16")
+    given = options.parse_args()
+    text, seeds = text_of(given.data), tuple(map(int, given.seeds.split(",")))
+    runs = []
+    if given.choices:
+        for name, settings in CHOICES.items():
+            word = name.replace(" ", "-")
+            steps = steps_for(given.choices, settings, text, given.out / f"{word}-timed")
+            for seed in seeds:
+                out = given.out / f"{word}-{seed}"
+                train([*settings, f"seed={seed}", f"steps={steps}", f"validate_every={steps}"], text, out)
+                runs.append(described(name, seed, out))
+                print(runs[-1], file=sys.stderr)
+        numbers: dict[str, Any] = {"minutes": given.choices, "runs": runs}
+        record(given, "shakespeare-choices", numbers, choices_table(numbers), seeds)
+        return
+    names = given.recipes.split(",")
+    for name in names:
+        for seed in seeds:
+            out = given.out / f"{name.replace(' ', '-')}-{seed}"
+            train([*RECIPES[name], f"seed={seed}"], text, out)
+            runs.append(described(name, seed, out))
+            print(runs[-1], file=sys.stderr)
+    numbers = {"counted": counted(text), "runs": runs}
+    record(given, "shakespeare", numbers, table(numbers), seeds)
+    if given.ship:
+        shipped = ship(Folder.find(given.out / f"{names[-1].replace(' ', '-')}-{seeds[0]}"), given.ship)
+        found = load(str(shipped.path)).evaluate([("".join(p.text for p in held_out(read_documents([text]))[1]),)])
+        print({score.metric.name: round(score.value, 4) for score in found.scores})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,392 @@
+"""A trained language model that continues texts."""
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from weft.data.batches import pad
+from weft.data.codecs import TextCodec
+from weft.data.documents import Passage, read_documents
+from weft.decoding import Beam, Hypothesis
+from weft.decoding.continuous import Continuation, Continuous, Step, greedy_together
+from weft.decoding.prompt import Prompt
+from weft.decoding.sampling import Sampling
+from weft.defaults import TEMPERATURE
+from weft.errors import WeftError
+from weft.evaluation.perplexity import log_likelihoods, perplexity
+from weft.evaluation.report import Report
+from weft.evaluation.scores import BITS_PER_BYTE, BITS_PER_CHARACTER, LOSS, PERPLEXITY, Score
+from weft.folder import Folder
+from weft.models.base import IGNORED, Batch, Generative
+from weft.parts.batching import Row
+from weft.parts.call import Call
+from weft.parts.mixer import Mixer
+from weft.plans.catalogues import BATCHINGS
+from weft.tasks.predictor import Writing
+from weft.viewing.attention_heads import Head, HeadsOff
+from weft.viewing.attention_maps import AttentionMaps, Recorder
+
+POSITIONS = 8192  # in a batch that is rated
+MOST_TOKENS = 200  # that are written by default
+LOOKED_AT = 16  # tokens that are written to be looked at
+EXAMPLES = ("Once upon a time, ", "The ", "the ", "")  # the first that has only known characters is shown
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A continuation of a prompt, and its score by the model."""
+
+    text: str
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]  # for display
+    log_probs: tuple[float, ...]  # of each token, by the model itself
+    alternatives: tuple[tuple[tuple[str, float], ...], ...]  # the likeliest tokens of each step
+    finish: str  # "stop": a stop string or the end of the document; "length": the limit
+    has_slid: bool = False  # longer than the context: the model no longer saw the beginning
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "text": self.text,
+            "finish": self.finish,
+            "tokens": list(self.tokens),
+            "log_probs": list(self.log_probs),
+            "alternatives": [
+                [{"token": token, "log_prob": value} for token, value in each] for each in self.alternatives
+            ],
+        }
+
+
+class Writer:
+    """The text of a continuation as it is written. A possible beginning of a stop string is held back."""
+
+    def __init__(self, codec: TextCodec, continuation: Continuation, stop: Sequence[str] = ()):
+        self.codec = codec
+        self.continuation = continuation
+        self.stop = tuple(stop)
+        self.steps: list[Step] = []
+        self.text = ""  # all of it, cut before a stop string
+        self.finish: str | None = None
+        self._add = codec.stream()
+        self._shown = 0
+
+    def add(self, step: Step) -> str:
+        """Receive the next token; return the text that can be shown now."""
+        self.steps.append(step)
+        self.text += self._add(step.token)
+        self.finish = step.finish
+        found = [at for stop in self.stop if (at := self.text.find(stop, max(0, self._shown - len(stop)))) >= 0]
+        if found:
+            self.text, self.finish = self.text[: min(found)], "stop"
+        last = len(self.text) if self.finish else len(self.text) - self._held_back()
+        new, self._shown = self.text[self._shown : last], max(last, self._shown)
+        return new
+
+    def _held_back(self) -> int:
+        """The number of characters at the end that may begin a stop string."""
+        longest = max(map(len, self.stop), default=1) - 1
+        ends = range(min(longest, len(self.text)), 0, -1)
+        return next((n for n in ends if any(stop.startswith(self.text[-n:]) for stop in self.stop)), 0)
+
+    def completion(self) -> Completion:
+        ids = tuple(step.token for step in self.steps)
+        return Completion(
+            self.text,
+            ids,
+            tuple(self.codec.readable(ids)),
+            tuple(step.log_prob for step in self.steps),
+            tuple(
+                tuple(zip(self.codec.readable([token for token, _ in step.top]), (value for _, value in step.top)))
+                for step in self.steps
+            ),
+            self.finish or "length",
+            self.continuation.has_slid,
+        )
+
+
+class Generator(Writing):
+    """One language model, or an ensemble of several."""
+
+    verb = "generate"
+    routes = ("openai", "tokeniser", "inside", "model")
+    views: ClassVar[Mapping[str, str]] = {
+        "generate": "Generate",
+        "attention": "Attention",
+        "head": "One head",
+        "off": "Ablate heads",
+        "model": "Model",
+    }
+    codec: TextCodec
+    models: Sequence[Generative]
+
+    def __init__(self, folders: Sequence[Folder], device: str = "cpu"):
+        super().__init__(folders, device)
+        self.starts = bool(folders[0].about().get("starts"))  # prompts begin with the start token
+        self.block = min(_block(folder) for folder in folders)  # tokens that were read at once in training
+        limits = [limit for model in self.models for limit in model.limits.values() if limit is not None]
+        attends = any(isinstance(part, Mixer) and part.attends for model in self.models for part in model.modules())
+        self.context = min(limits) if limits else self.block if attends else None
+        self.limit = (self.context or self.block) + 1  # the last token is only predicted
+        self.example = next(filter(self._can_read, EXAMPLES))
+
+    def prompt(self, prompt: str | Sequence[int]) -> list[int]:
+        """The ids of a prompt, given as a text or as ids. An empty prompt starts a document."""
+        if not isinstance(prompt, str):
+            self.check_ids(prompt)
+            return [*prompt] or [self.codec.special.start]
+        [ids] = self.codec.pieces_of([prompt])
+        return [self.codec.special.start, *ids] if self.starts or not ids else ids
+
+    def prompt_of(self, row: Row) -> Prompt:
+        """The first half of the tokens."""
+        ids = np.asarray(row[0]).tolist()[: (len(row[0]) + 1) // 2]
+        return self._prompt(ids, max(1, min(LOOKED_AT, self.limit - len(ids))))
+
+    def _prompt(self, ids: list[int], limit: int) -> Prompt:
+        return Prompt({}, torch.tensor([ids], device=self.device), [limit], self.codec.special.end)
+
+    def row_of(self, prompt: Prompt, ids: Sequence[int]) -> Row:
+        return ([*prompt.prefix[0].tolist(), *ids],)
+
+    def write_together(self, prompts: Sequence[Prompt]) -> list[Hypothesis]:
+        return greedy_together(self.models, prompts)
+
+    def check_ids(self, ids: Sequence[int]) -> None:
+        """Raise an error unless these are ids of tokens."""
+        for i in ids:
+            if not (isinstance(i, int) and 0 <= i < len(self.codec)):
+                raise WeftError(f"token ids must be between 0 and {len(self.codec) - 1}, got {i!r}.")
+
+    def _can_read(self, text: str) -> bool:
+        try:
+            return bool(self.codec.pieces_of([text]))
+        except WeftError:  # characters that it does not know
+            return False
+
+    def batch(self) -> Continuous:
+        """An empty batch that continuations can join."""
+        return Continuous(self.models, self.context)
+
+    def writer(
+        self,
+        prompt: Sequence[int],
+        sampling: Sampling,
+        *,
+        max_tokens: int = MOST_TOKENS,
+        seed: int = 1,
+        draw: int = 0,
+        stop: str | Sequence[str] = (),
+        alternatives: int = 0,
+    ) -> Writer:
+        """A new continuation of a prompt. The same seed, prompt and draw give the same tokens."""
+        stops = [stop] if isinstance(stop, str) else [*stop]
+        if not all(isinstance(each, str) and each for each in stops):
+            raise WeftError("a stop string must not be empty.")
+        for name, value, least in (("max_tokens", max_tokens, 1), ("seed", seed, 0), ("alternatives", alternatives, 0)):
+            if value < least:
+                raise WeftError(f"{name} must be at least {least}, got {value}.")
+        end = self.codec.special.end
+        written = Continuation([*prompt], max_tokens, sampling, (seed, draw, *prompt), end, alternatives)
+        return Writer(self.codec, written, stops)
+
+    def write(self, writers: Sequence[Writer]) -> Iterator[tuple[Writer, str]]:
+        """Write several continuations together; yield each piece of text with its writer."""
+        batch, of = self.batch(), {id(writer.continuation): writer for writer in writers}
+        for writer in writers:
+            batch.add(writer.continuation)
+        while len(batch):
+            for step in batch.step():
+                writer = of[id(step.continuation)]
+                if text := writer.add(step):
+                    yield writer, text
+                if writer.finish and not step.finish:
+                    batch.drop([writer.continuation])
+
+    def complete(
+        self, prompts: Sequence[str | Sequence[int]], sampling: Sampling | None = None, *, n: int = 1, **options: Any
+    ) -> list[list[Completion]]:
+        """For each prompt its `n` continuations; further options are those of `writer`."""
+        if n < 1:
+            raise WeftError(f"n must be at least 1, got {n}.")
+        sampling = sampling or Sampling(TEMPERATURE)
+        ids = [self.prompt(prompt) for prompt in prompts]
+        writers = [[self.writer(each, sampling, draw=draw, **options) for draw in range(n)] for each in ids]
+        for _ in self.write([writer for some in writers for writer in some]):
+            pass
+        return [[writer.completion() for writer in some] for some in writers]
+
+    def generate(self, prompt: str | Sequence[str] = "", *, temperature: float = TEMPERATURE, **options: Any) -> Any:
+        """The continuation of a prompt, or of each in a list. Options are those of `Sampling` and `writer`."""
+        sampling, others = _sampling(temperature, options)
+        if isinstance(prompt, str):
+            return self.complete([prompt], sampling, **others)[0][0].text
+        return [some[0].text for some in self.complete(prompt, sampling, **others)]
+
+    def stream(self, prompt: str = "", *, temperature: float = TEMPERATURE, **options: Any) -> Iterator[str]:
+        """Yield the continuation of a prompt piece by piece."""
+        sampling, others = _sampling(temperature, options)
+        return (text for _, text in self.write([self.writer(self.prompt(prompt), sampling, **others)]))
+
+    def likeliest(self, prompt: str | Sequence[int], beam: int, max_tokens: int = MOST_TOKENS) -> list[Completion]:
+        """The continuations found by beam search, best first."""
+        ids = self.prompt(prompt)
+        room = max_tokens if self.context is None else min(max_tokens, self.context - len(ids))
+        if room < 1:
+            raise WeftError(f"the prompt has {len(ids)} tokens, and beam search has room for {self.context} in all.")
+        found = Beam(beam)(self.models, self._prompt(ids, room))
+        return [
+            Completion(
+                "".join(self.codec.characters(one.ids)),
+                one.ids,
+                tuple(self.codec.readable(one.ids)),
+                one.log_probs,
+                ((),) * len(one.ids),
+                "stop" if one.finished else "length",
+            )
+            for one in found[0]
+        ]
+
+    @torch.inference_mode()
+    def log_probs(self, ids: Sequence[int]) -> Tensor:
+        """The log-probabilities of every token after each of these: (T, V)."""
+        if self.context is not None and len(ids) > self.context:
+            raise WeftError(f"{len(ids)} tokens are too many: this model sees {self.context} at once.")
+        inputs = {"tokens": torch.tensor([[*ids]], device=self.device)}
+        each = [model.head.log_probs(model.hidden(inputs, Call())[0]) for model in self.models]
+        return each[0] if len(each) == 1 else torch.stack(each).logsumexp(0) - math.log(len(each))
+
+    def evaluate(self, documents: Iterable[Sequence[str]], stride: int | None = None) -> Report:
+        """Score texts by the loss on each token. A window moves over a text by `stride` tokens at a time, and scores
+        the tokens that are new to it."""
+        window = self.context or self.block
+        stride = window if stride is None else stride
+        if not 1 <= stride <= window:
+            raise WeftError(f"stride must be between 1 and the context of {window} tokens, got {stride}.")
+        began = time.perf_counter()
+        nll = tokens = size = letters = count = 0.0
+        for document in documents:
+            text = document[0]
+            ids = self.prompt(text)
+            given = "" if self.starts else self.codec.characters(ids[:1])[0]
+            rated = text[len(given) :]
+            size, letters, count = size + len(rated.encode()), letters + len(rated), count + 1
+            for batch in self._windows(ids, window, stride):
+                found = log_likelihoods(self.models, batch)
+                nll, tokens = nll - float(found.double().sum()), tokens + found.numel()
+        if not tokens:
+            raise WeftError("nothing to score: there is no text of two tokens.")
+        loss, bits = nll / tokens, nll / math.log(2)
+        scores = (
+            Score(LOSS, loss),
+            Score(PERPLEXITY, perplexity(loss)),
+            Score(BITS_PER_BYTE, bits / size),
+            Score(BITS_PER_CHARACTER, bits / letters),
+        )
+        note = (
+            f"loss (in nats) and perplexity per token of {self.codec.name}; windows of {window} tokens, stride {stride}"
+        )
+        return Report(
+            scores,
+            (note,),
+            int(count),
+            "documents",
+            0,
+            time.perf_counter() - began,
+        )
+
+    def score_files(  # type: ignore[override]
+        self, *, text: Sequence[Path], documents: str = "file", stride: int | None = None
+    ) -> Report:
+        """Score the text in these files."""
+        return self.evaluate(_joined(read_documents(text, documents)), stride)
+
+    def _windows(self, ids: Sequence[int], window: int, stride: int) -> Iterator[Batch]:
+        """Windows over a text; only the last `stride` tokens of each but the first are scored."""
+        rows, rated = [], []
+        ends = [*range(window, len(ids) - 1, stride), len(ids) - 1] if len(ids) > 1 else []
+        done = 0
+        for end in ends:  # the token at `end` is the last that is predicted
+            rows.append(ids[max(0, end - window) : end + 1])
+            rated.append(end - done)
+            done = end
+        each = max(1, POSITIONS // window)
+        for at in range(0, len(rows), each):
+            some, counts = rows[at : at + each], rated[at : at + each]
+            tokens = pad(some)
+            targets = torch.full_like(tokens[:, 1:], IGNORED)
+            for target, row, new in zip(targets, some, counts):
+                target[len(row) - 1 - new : len(row) - 1] = torch.tensor(row[len(row) - new :])
+            yield Batch({"tokens": tokens[:, :-1]}, targets)
+
+    @torch.inference_mode()
+    def attention(
+        self, text: str, target: str | Sequence[int] | None = None, off: Iterable[Head] = ()
+    ) -> AttentionMaps:
+        """The attention of the (first) model over a text and its likeliest, or the given, continuation."""
+        silent = self.existing(off)
+        prompt = self.prompt(text)
+        if target is None:
+            target = self._likeliest(prompt, silent)
+        more = self.codec.pieces_of([target])[0] if isinstance(target, str) else [*target]
+        ids = [*prompt, *more]
+        if len(ids) < 2:
+            raise WeftError("the text is empty.")
+        if self.context is not None and len(ids) > self.context + 1:
+            raise WeftError(f"the text has {len(ids)} tokens; this model sees {self.context} at once.")
+        recorder = Recorder(silent)
+        inputs = {"tokens": torch.tensor([ids[:-1]], device=self.device)}
+        hidden = self.models[0].hidden(inputs, Call(watch=recorder))[0]
+        log_probs = self.models[0].head.log_probs(hidden).gather(1, torch.tensor(ids[1:], device=self.device)[:, None])
+        return AttentionMaps(
+            self.folders[0].name,
+            text,
+            [],
+            self.codec.readable(ids[1:]),
+            "".join(self.codec.characters(more)),
+            log_probs[:, 0].tolist(),
+            recorder.maps(),
+            tuple(more),
+            silent,
+            recorder.seen,
+            self.codec.readable(ids[:1])[0],
+            {"tokens": tuple(ids[:-1])},
+        )
+
+    def _likeliest(self, prompt: Sequence[int], off: Sequence[Head]) -> list[int]:
+        """The likeliest continuation, as long as is shown and as the context allows."""
+        room = LOOKED_AT if self.context is None else min(LOOKED_AT, self.context - len(prompt))
+        if room < 1:
+            return []
+        batch = Continuous(self.models, self.context, HeadsOff(off) if off else None)
+        found = Continuation([*prompt], room, Sampling(0.0), (0,), self.codec.special.end)
+        batch.add(found)
+        while len(batch):
+            batch.step()
+        return found.written
+
+
+def _joined(passages: Iterable[Passage]) -> Iterator[tuple[str]]:
+    """Whole documents."""
+    text = ""
+    for passage in passages:
+        text += passage.text
+        if passage.ends:
+            yield (text,)
+            text = ""
+
+
+def _block(folder: Folder) -> int:
+    block = BATCHINGS.value(folder.plan().training.batching, "length")
+    return int(block or folder.plan().training.longest)
+
+
+def _sampling(temperature: float, options: dict[str, Any]) -> tuple[Sampling, dict[str, Any]]:
+    """Options of `Sampling`, and the others."""
+    own = {name: value for name, value in options.items() if name in Sampling.__dataclass_fields__}
+    return Sampling(temperature, **own), {name: value for name, value in options.items() if name not in own}

@@ -1,0 +1,378 @@
+"""A trained model that translates: text in, text out."""
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate, islice
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from weft.data.batches import pad
+from weft.data.codecs import Subwords
+from weft.data.languages import Languages
+from weft.data.pairs import batch_of, batches_of
+from weft.data.reading import read_pairs
+from weft.data.sentences import Piece, split_long, split_sentences
+from weft.decoding import Beam, Greedy, Hypothesis, Search, best_first, search_all
+from weft.decoding.prompt import Prompt, from_source
+from weft.defaults import BEAM_WIDTH, LENGTH_PENALTY
+from weft.errors import WeftError
+from weft.evaluation.perplexity import perplexity, row_losses, token_loss
+from weft.evaluation.report import Report
+from weft.evaluation.scores import BLEU, PERPLEXITY, Score, bleu_metric, chrf, scored
+from weft.folder import Folder
+from weft.models.base import Generative
+from weft.parts.batching import Row
+from weft.parts.call import Call, Watch
+from weft.tasks.alignment import Aligner, Seen, choose, known_or_usual, words, written_from
+from weft.tasks.predictor import Writing
+from weft.viewing.attention_heads import Head, Without
+from weft.viewing.attention_maps import AttentionMaps, Recorder
+from weft.viewing.search import SearchTree, search_tree
+
+AT_A_TIME = 1024  # texts that are sorted by length and translated together
+REMEMBERED = 8 * AT_A_TIME  # texts whose ids are kept
+
+
+@dataclass(frozen=True)
+class Translation:
+    """One translation of a text, and how the model rates it."""
+
+    text: str
+    score: float  # log P / |Y|^α; for a text in several pieces, their mean
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    log_probs: tuple[float, ...]  # of each token
+    finished: bool  # False: cut by the limit on its length
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "text": self.text,
+            "score": self.score,
+            "tokens": list(self.tokens),
+            "log_probs": list(self.log_probs),
+            "finished": self.finished,
+        }
+
+
+class Translator(Writing):
+    """One model that translates, or an ensemble of several."""
+
+    verb = "translate"
+    routes = ("libretranslate", "translate", "inside", "pairs", "model")
+    example = "The animal didn't cross the street because it was too tired."
+    beside = "Thank you."
+    views: ClassVar[Mapping[str, str]] = {
+        "translate": "Translate",
+        "attention": "Attention",
+        "head": "One head",
+        "search": "Search",
+        "off": "Ablate heads",
+        "model": "Model",
+    }
+    codec: Subwords
+    limit: int  # of a source
+    models: Sequence[Generative]
+
+    def __init__(self, folders: Sequence[Folder], device: str = "cpu"):
+        super().__init__(folders, device)
+        self.languages = languages_of(folders[0])
+        self.limit = min(_longest_source(folder, model) for folder, model in zip(folders, self.models))
+        self._known: dict[str, list[int]] = {}  # recent texts and their ids: a text is encoded once
+
+    @property
+    def tokeniser(self) -> Subwords:
+        return self.codec
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of texts; those of recent texts are cached."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        self._known.update(zip(new, self.codec.encode_all(new)))
+        found = [self._known[text] for text in texts]
+        for text in list(self._known)[:-REMEMBERED]:
+            del self._known[text]
+        return found
+
+    def prompt(self, sources: Sequence[Sequence[int]]) -> Prompt:
+        """The prompt for sources, as ids, that are translated together."""
+        special = self.codec.special
+        return from_source(self.models, pad(sources).to(self.device), special.start, special.end)
+
+    def prompt_of(self, row: Row) -> Prompt:
+        return self.prompt([np.asarray(row[0]).tolist()])
+
+    def row_of(self, prompt: Prompt, ids: Sequence[int]) -> Row:
+        return prompt.inputs["source"][0].tolist(), ids
+
+    def write_together(self, prompts: Sequence[Prompt]) -> list[Hypothesis]:
+        sources = [prompt.inputs["source"][0].tolist() for prompt in prompts]
+        return [found[0] for found in Greedy()(self.models, self.prompt(sources))]
+
+    def translate(
+        self,
+        texts: list[str] | tuple[str, ...],
+        *,
+        beam: int = BEAM_WIDTH,
+        length_penalty: float = LENGTH_PENALTY,
+        split: bool = False,
+    ) -> list[str]:
+        """The best translation of each text; empty for an empty text."""
+        if isinstance(texts, str):  # type: ignore[unreachable]  # in code without a type checker
+            raise WeftError(f"translate takes a list of texts: translate([{texts!r}]).")
+        search = best_first(beam, length_penalty)
+        return [found[0].text for found in self.search(texts, search, split=split)]
+
+    def search(
+        self, texts: Iterable[str], search: Search, *, split: bool = False, too_long: str = "split", first: int = 1
+    ) -> Iterator[list[Translation]]:
+        """For each text its translations, best first.
+
+        `split` splits every text into sentences first. A text longer than the model allows is always split, or an
+        error if `too_long` is "error"; white space between the pieces is kept. Errors count texts from `first`.
+        """
+        stream = iter(enumerate(texts, first))
+        while some := list(islice(stream, AT_A_TIME)):
+            self.encode_all([text for _, text in some if isinstance(text, str)])  # all at once: most fit unsplit
+            cut = [self.cut(text, f"line {number}", split=split, too_long=too_long) for number, text in some]
+            found = iter(self._found([piece for pieces in cut for piece in texts_of(pieces)], search))
+            for pieces in cut:
+                yield joined(pieces, list(islice(found, len(texts_of(pieces)))))
+
+    def cut(self, text: str, where: str, *, split: bool, too_long: str = "split") -> list[Piece]:
+        """Split a text into pieces that the model allows; errors name the place, `where`."""
+        _check_text(text, where)
+
+        def fits(piece: str) -> bool:
+            return len(self.encode_all([piece])[0]) <= self.limit
+
+        sentences = split_sentences(text) if split else [(text, "")]
+        if all(fits(sentence) for sentence, _ in sentences):
+            return sentences
+        if too_long == "error":
+            longest = max(map(len, self.encode_all([sentence for sentence, _ in sentences])))
+            raise WeftError(
+                f"{where} has {'a sentence of ' if split else ''}{longest} tokens, and this model allows "
+                f"{self.limit}; --too-long split cuts it into pieces."
+            )
+        pieces = [p for sentence, space in split_sentences(text) for p in _closed(split_long(sentence, fits), space)]
+        for piece, _ in pieces:
+            if not fits(piece):
+                raise WeftError(
+                    f"{where} has a character, {piece!r}, of more tokens than the {self.limit} that this model allows."
+                )
+        return pieces
+
+    def _found(self, texts: Sequence[str], search: Search) -> list[list[Translation]]:
+        special = self.codec.special
+        found = search_all(search, self.models, self.encode_all(texts), special.start, special.end, self.device)
+        return [[self.translation(one) for one in some] for some in found]
+
+    def translation(self, one: Hypothesis) -> Translation:
+        tokens = tuple(self.tokeniser.readable(one.ids))
+        return Translation(self.tokeniser.decode(one.ids), one.score, one.ids, tokens, one.log_probs, one.finished)
+
+    def loss(self, pairs: Sequence[tuple[str, str]]) -> tuple[float, int]:
+        """Mean negative log-likelihood of a target token, in nats; several models are an ensemble, as in decoding.
+
+        Pairs longer than the positions are left out; the second number is their count. The first is nan if none remain.
+        """
+        encoded = list(zip(*(self.codec.encode_all([pair[side] for pair in pairs]) for side in (0, 1))))
+        fitting = [row for row in encoded if all(self._fits(model, row) for model in self.models)]
+        batches = batches_of(fitting, self.codec.special.start)
+        return token_loss(self.models, batches) if fitting else math.nan, len(pairs) - len(fitting)
+
+    def _fits(self, model: Generative, row: Sequence[Sequence[int]]) -> bool:
+        return all(limit is None or len(ids) <= limit for limit, ids in zip(model.limits.values(), row))
+
+    def losses(self, rows: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[float]:
+        """The negative log-likelihood of the target of each pair of ids."""
+        return row_losses(self.models, batch_of(rows, self.codec.special.start))
+
+    def evaluate(
+        self, pairs: Sequence[tuple[str, str]], search: Search, *, lowercase: bool = False, tokenize: str = "13a"
+    ) -> Report:
+        """Translate a test set and score it."""
+        if not pairs:
+            raise WeftError("nothing to score: the files are empty.")
+        metric = bleu_metric(lowercase, tokenize)
+        sources, references = [source for source, _ in pairs], [target for _, target in pairs]
+        began = time.perf_counter()
+        translations = [found[0].text for found in self.search(sources, search)]
+        seconds = time.perf_counter() - began
+        loss, left_out = self.loss(pairs)
+        scores = (
+            scored(BLEU, metric, translations, references),
+            chrf(translations, references, lowercase=lowercase),
+            Score(PERPLEXITY, perplexity(loss)),
+        )
+        notes = ["perplexity is per subword token, the end counted, without smoothing"]
+        if left_out:
+            notes.append(f"perplexity leaves out {left_out} of {len(pairs)} pairs: longer than the model's positions")
+        return Report(scores, tuple(notes), len(pairs), "sentences", left_out, seconds, translations)
+
+    def score_files(  # type: ignore[override]
+        self,
+        *,
+        source: Path,
+        reference: Path | None = None,
+        columns: str | None = None,
+        languages: str | None = None,
+        lowercase: bool = False,
+        tokenize: str = "13a",
+        beam: int = BEAM_WIDTH,
+        length_penalty: float = LENGTH_PENALTY,
+    ) -> Report:
+        """Translate the test set in these files and score it."""
+        files = [source] if reference in (None, source) else [source, reference]
+        reading = read_pairs(files, columns=columns, languages=languages or self.languages)
+        found = self.evaluate(list(reading), best_first(beam, length_penalty), lowercase=lowercase, tokenize=tokenize)
+        if reading.languages and reading.sources[0].languages == reading.languages[::-1] and reference:
+            note = f"read as {' → '.join(reading.languages)}: {source} has the references"
+            return replace(found, notes=(note, *found.notes))
+        return found
+
+    @torch.inference_mode()
+    def attention(
+        self, text: str, target: str | Sequence[int] | None = None, off: Iterable[Head] = ()
+    ) -> AttentionMaps:
+        """The attention of the (first) model to a text and its translation: its own, or the given one as a text or ids.
+        Heads in `off` are switched off, in the search too: `off=[Head("cross", 2, 1)]`."""
+        source, silent = self._whole(text), self.existing(off)
+        if target is None:
+            target = Without(Beam(), silent)(self.models, self.prompt([source]))[0][0].ids
+        ids = self._whole(target, "the target") if isinstance(target, str) else list(target)
+        recorder = Recorder(silent)
+        hidden = self._read(source, ids, recorder)  # (T, D)
+        log_probs = self.models[0].head.log_probs(hidden)[range(len(ids)), ids]  # (T)
+        return AttentionMaps(
+            self.folders[0].name,
+            text,
+            self.tokeniser.readable(source),
+            self.tokeniser.readable(ids),
+            self.tokeniser.decode(ids),
+            log_probs.tolist(),
+            recorder.maps(),
+            ids=tuple(ids),
+            off=silent,
+            seen={key: value for key, value in recorder.seen.items() if key[1] != "weights"},
+            read={"source": tuple(source), "target": (self.codec.special.start, *ids[:-1])},
+        )
+
+    @cached_property
+    def aligner(self) -> Aligner:
+        """The head of the (first) model that aligns words."""
+        return known_or_usual(self.folders[0].about().get("aligner"), self.heads["cross"])
+
+    def align(self, text: str, ids: Sequence[int]) -> list[list[float]]:
+        """How much each word of a translation was written from each word of its text, split at white space:
+        (target words, source words)."""
+        if not self.heads["cross"]:
+            raise WeftError("this model has no encoder-decoder attention: it cannot say which word comes from which.")
+        return self.aligner.weights(self._seen(self.tokeniser.encode(text), ids))
+
+    def beginnings(self, text: str, ids: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[int | None]:
+        """For each span of characters of a text, the token of its translation that begins the word written from it;
+        None if there is none."""
+        if not self.heads["cross"]:
+            return [None for _ in spans]
+        source, written = self.tokeniser.encode(text), self.tokeniser.characters(ids)
+        each = replace(self._seen(source, ids), source=range(len(source)), target=range(len(ids) - 1))
+        weights = self.aligner.weights(each)
+        ends = [*accumulate(map(len, self.tokeniser.characters(source)), initial=-1)]  # with the space before the text
+        found = []
+        for start, end in spans:
+            held = [i for i in range(len(source)) if ends[i] < end and ends[i + 1] > start]
+            at = written_from(held, weights)
+            while at and ids[at] in self.tokeniser.inner and written[at - 1][-1:].isalnum():
+                at -= 1
+            found.append(at)
+        return found
+
+    def choose_aligner(self, pairs: Sequence[tuple[str, str]]) -> Aligner:
+        """The head that aligns these held-out pairs best."""
+        encode = self.tokeniser.encode
+        return choose(pairs, [self._seen(encode(source), encode(target)) for source, target in pairs])
+
+    def _read(self, source: Sequence[int], target: Sequence[int], watch: Watch) -> Tensor:
+        """The hidden states (T, D) from which the (first) model predicts the target tokens, in a watched pass."""
+        inputs = batch_of([(source, target)], self.codec.special.start).to(self.device).inputs
+        return self.models[0].hidden(inputs, Call(watch=watch))[0]
+
+    @torch.inference_mode()
+    def _seen(self, source: Sequence[int], target: Sequence[int]) -> Seen:
+        recorder, characters = Recorder(), self.codec.characters
+        self._read(source, target, recorder)
+        return Seen(recorder.maps()["cross"], words(characters(source)), words(characters(target)))
+
+    def search_tree(self, text: str, *, beam: int = BEAM_WIDTH, length_penalty: float = LENGTH_PENALTY) -> SearchTree:
+        """The tree of a beam search: every candidate of every step."""
+        return search_tree(self.models, self.codec, self.prompt([self._whole(text)]), Beam(beam, length_penalty))
+
+    def _whole(self, text: str, which: str = "the sentence") -> list[int]:
+        """The ids of a text that is not split."""
+        _check_text(text, which)
+        if not text.strip():
+            raise WeftError(f"{which} is empty.")
+        ids = self.tokeniser.encode(text)
+        if len(ids) > self.limit:
+            raise WeftError(f"{which} has {len(ids)} tokens; this model allows {self.limit}.")
+        return ids
+
+
+def languages_of(folder: Folder) -> Languages | None:
+    """The direction that a model folder records."""
+    match folder.about().get("languages"):
+        case [str() as source, str() as target]:
+            return source, target
+    return None
+
+
+def _check_text(text: object, where: str) -> None:
+    if not isinstance(text, str):
+        raise WeftError(f"{where}: expected a text, got {text!r}.")
+
+
+def _longest_source(folder: Folder, model: Generative) -> int:
+    """The most tokens of a source: no more than the positions allow, or than training pairs had."""
+    return min(limit for limit in (model.limits["source"], folder.plan().training.longest) if limit is not None)
+
+
+def _closed(pieces: list[Piece], space: str) -> list[Piece]:
+    """Pieces of one sentence, the last followed by the white space that followed the sentence."""
+    *rest, (last, between) = pieces or [("", "")]
+    return [*rest, (last, between + space)]
+
+
+def texts_of(pieces: Sequence[Piece]) -> list[str]:
+    """The texts of the pieces that are not empty."""
+    return [piece for piece, _ in pieces if piece.strip()]
+
+
+def joined(pieces: Sequence[Piece], found: Sequence[list[Translation]]) -> list[Translation]:
+    """Join the translations of pieces to translations of the whole: its i-th best joins the i-th best of each."""
+    if len(pieces) == len(found) == 1 and not pieces[0][1]:
+        return found[0]
+    each = iter(found)
+    rows = [(next(each) if piece.strip() else None, space) for piece, space in pieces]
+    options = max(map(len, found), default=1)
+    return [
+        _one([(some[min(i, len(some) - 1)] if some else None, space) for some, space in rows]) for i in range(options)
+    ]
+
+
+def _one(pieces: Sequence[tuple[Translation | None, str]]) -> Translation:
+    made = [one for one, _ in pieces if one]
+    return Translation(
+        "".join((one.text if one else "") + space for one, space in pieces) if made else "",
+        sum(one.score for one in made) / max(1, len(made)),
+        tuple(i for one in made for i in one.ids),
+        tuple(token for one in made for token in one.tokens),
+        tuple(value for one in made for value in one.log_probs),
+        all(one.finished for one in made),
+    )
