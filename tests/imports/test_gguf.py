@@ -1,6 +1,7 @@
 """GGUF files: quantised tensors become floats, vocabularies tokenisers, and files that lie get a sentence."""
 
 import contextlib
+import shutil
 import struct
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,15 @@ def test_a_lying_header_gets_a_sentence_or_is_harmless(
     (room / "lie.gguf").write_bytes(whole)
     with contextlib.suppress(WeftError):
         import_model(room / "lie.gguf", room / "back")
+
+
+def test_tensors_at_the_same_place_of_the_file_are_imported_apart(written: tuple[Folder, Path], tmp_path: Path) -> None:
+    """A header may say that the head lies where the embedding lies; safetensors refuses tensors that share memory."""
+    shutil.copyfile(written[1], tmp_path / "same.gguf")
+    fields = {tensor.name: tensor.field for tensor in gguf.GGUFReader(tmp_path / "same.gguf", "r+").tensors}
+    fields["output.weight"].parts[-1][:] = fields["token_embd.weight"].parts[-1]  # the offset
+    weights = parameters(import_model(tmp_path / "same.gguf", tmp_path / "back").model())
+    assert torch.equal(weights["head.words.weight"], weights["tokens.embedding.weight"])
 
 
 def test_other_versions_are_refused(tmp_path: Path) -> None:

@@ -165,7 +165,8 @@ def _tensor(data: mmap.mmap, name: str, begin: int, shape: tuple[int, ...], kind
         raise WeftError(f"{where} is damaged: {name} would end {begin + length - len(data):,} bytes behind the file.")
     numbers = np.frombuffer(data, np.uint8, length, begin).reshape(*shape[:-1], -1)
     if quantised.name in FLOATS:
-        return torch.from_numpy(np.ascontiguousarray(numbers).view(FLOATS[quantised.name]).reshape(shape))
+        # Copied: a file may give two tensors the same bytes, or bytes that are not aligned.
+        return torch.from_numpy(numbers.copy().view(FLOATS[quantised.name]).reshape(shape))
     try:
         return torch.from_numpy(np.ascontiguousarray(dequantize(numbers, quantised)).reshape(shape))
     except NotImplementedError:
