@@ -168,6 +168,41 @@ def training(numbers: Numbers) -> str:
     )
 
 
+def training_decoders(numbers: Numbers) -> str:
+    return markdown(
+        ("", "system", "tokens a second", "seconds for a turn: median (low to high)", "weft is faster by"),
+        (
+            (
+                shape["shape"] if name == "weft" else "",
+                name,
+                f"{one['tokens_per_second']:,}",
+                between([one[key] for key in ("median", "low", "high")], 3),
+                "" if name == "weft" else f"{one['median'] / shape['systems']['weft']['median']:.2f}",
+            )
+            for shape in numbers["shapes"]
+            for name, one in shape["systems"].items()
+        ),
+    )
+
+
+def generation(numbers: Numbers) -> str:
+    return markdown(
+        ("", "system", "tokens a second", "seconds: median (low to high)", "weft is faster by", "same continuations"),
+        (
+            (
+                ("one prompt" if batch["together"] == 1 else f"{batch['together']} prompts") * (name == "weft"),
+                name,
+                f"{one['tokens_per_second']:,}",
+                between([one[key] for key in ("median", "low", "high")], 3),
+                "" if name == "weft" else f"{one['ratio']:.2f}",
+                "" if name == "weft" else f"{one['same']} of {batch['together']}",
+            )
+            for batch in numbers["batches"]
+            for name, one in batch["systems"].items()
+        ),
+    )
+
+
 def decoding(numbers: Numbers) -> str:
     searches = numbers["searches"]
 
@@ -331,6 +366,8 @@ TABLES: dict[str, tuple[Callable[[Numbers], str], str]] = {  # the function, and
     "tatoeba-parts": (parts, "lengths-tatoeba"),
     "training-tiny": (training, "training-tiny"),
     "training-base": (training, "training-base"),
+    "training-decoders": (training_decoders, "training-decoders"),
+    "generation": (generation, "generation"),
     "decoding-small": (decoding, "decoding-en-de"),
     "decoding-base": (decoding, "decoding-transformer-base"),
     "growth": (growth, "growth"),

@@ -42,9 +42,11 @@ VOCABULARY = [
 SIZE = len(VOCABULARY) + 3
 
 
-def tokenizer_bin(file: Path) -> Path:
+def tokenizer_bin(file: Path, are_bytes_raw: bool = False) -> Path:
     """Like `tokenizer.py` of llama2.c: the longest length, then score, length and bytes of each piece."""
     pieces = ["<unk>", "\n<s>\n", "\n</s>\n", *VOCABULARY]
+    if are_bytes_raw:
+        pieces[3:259] = map(chr, range(256))
     parts = [struct.pack("<i", 8)]
     for i, piece in enumerate(pieces):
         data = piece.encode()
@@ -140,6 +142,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Codec, list[str], li
     pieces = read_pieces(tokenizer_bin(tmp_path_factory.mktemp("pieces") / "tokenizer.bin"), SIZE)
     codec = PublicTokeniser.made(from_scores(pieces), 1, 2, None, SIZE)
     return codec, [piece.text.replace("▁", " ") for piece in pieces], [piece.score for piece in pieces]
+
+
+def test_bytes_written_raw_as_in_the_first_files_are_the_same_pieces(tmp_path: Path) -> None:
+    named, raw = tokenizer_bin(tmp_path / "named.bin"), tokenizer_bin(tmp_path / "raw.bin", are_bytes_raw=True)
+    assert read_pieces(raw, SIZE) == read_pieces(named, SIZE)
 
 
 @pytest.mark.slow

@@ -54,7 +54,7 @@ def write(
     plan: Plan, model: Model, codec: TextCodec, about: Mapping[str, Any], folder: Path, quantisation: str
 ) -> None:
     shape, parts, vocabulary = shape_of(plan, "huggingface"), parts_of_decoder(plan, model), vocabulary_of(codec)
-    made = {"GPT-2": _gpt2, "Llama": _llama}[shape]
+    made = {"GPT-2": gpt2, "Llama": _llama}[shape]
     config, tensors = made(plan, parts)
     weights = {name: tensor.detach().clone().contiguous() for name, tensor in tensors}  # none shares memory
     check_numbers(quantisation, weights)
@@ -82,7 +82,7 @@ def _ends(codec: TextCodec, about: Mapping[str, Any]) -> int | list[int]:
     return ends if isinstance(ends, list) else codec.special.end
 
 
-def _gpt2(plan: Plan, parts: Parts) -> tuple[dict[str, Any], Iterator[tuple[str, Tensor]]]:
+def gpt2(plan: Plan, parts: Parts) -> tuple[dict[str, Any], Iterator[tuple[str, Tensor]]]:
     [feed, *_] = parts_of(plan.decoder.feed_forward)
     activation = str(feed.options.get("activation", "relu"))
     config = {

@@ -132,7 +132,7 @@ def read_pieces(file: Path, size: int) -> list[Piece]:
         pieces.append(_piece(len(pieces), text, score))
     if len(pieces) != size:
         raise WeftError(f"{file} has {len(pieces)} pieces, and the model has a vocabulary of {size}.")
-    if any(piece.text != f"<0x{i:02X}>" for i, piece in enumerate(pieces[BYTES : BYTES + 256])) or size < BYTES + 256:
+    if any(piece.text != _byte(i) for i, piece in enumerate(pieces[BYTES : BYTES + 256])) or size < BYTES + 256:
         raise WeftError(
             f"{file} is no tokenizer.bin of llama2.c: its pieces {BYTES} to {BYTES + 255} are not the bytes."
         )
@@ -143,5 +143,10 @@ def _piece(i: int, text: str, score: float) -> Piece:
     if i < len(NAMES):
         return Piece(NAMES[i], score, Piece.UNKNOWN if i == UNKNOWN else Piece.CONTROL)
     if i < BYTES + 256:
-        return Piece(text, score, Piece.BYTE)
+        is_raw = text == chr(i - BYTES)  # as in files of July 2023
+        return Piece(_byte(i - BYTES) if is_raw else text, score, Piece.BYTE)
     return Piece(text.replace(" ", SPACE), score)
+
+
+def _byte(value: int) -> str:
+    return f"<0x{value:02X}>"
