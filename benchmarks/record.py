@@ -7,6 +7,7 @@ A file holds the command, the date, the machine, the versions and the seeds besi
 import argparse
 import json
 import shlex
+import subprocess
 import sys
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
@@ -42,6 +43,7 @@ def record(given: argparse.Namespace, name: str, numbers: Any, table: str, seeds
 def write(file: Path, numbers: Any, seeds: tuple[int, ...]) -> None:
     module = sys.modules["__main__"].__spec__
     found = {
+        "commit": commit(),
         "command": shlex.join(["python", "-m", module.name if module else "benchmarks", *sys.argv[1:]]),
         "date": date.today().isoformat(),
         "machine": facts(),
@@ -50,6 +52,12 @@ def write(file: Path, numbers: Any, seeds: tuple[int, ...]) -> None:
         "numbers": numbers,
     }
     file.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def commit() -> str:
+    """What was measured; "+" where files differ from the commit."""
+    found = subprocess.run(["git", "describe", "--always", "--dirty=+"], capture_output=True, text=True, cwd=RESULTS)
+    return found.stdout.strip() or "unknown"
 
 
 def read(name: str) -> Any:

@@ -70,14 +70,14 @@ def test_generate_says_that_the_context_slid(desk: Path) -> None:
         (["generate", "run", "ß"], "'ß' is not among the "),
         (["generate", "en-de", "red"], "en-de is for translation; use weft translate en-de."),
         (["translate", "run"], "run is for language-model; use weft generate run."),
-        (["evaluate", "run"], "run is a model to generate: give it --text FILE."),
+        (["evaluate", "run"], "run needs --text FILE."),
         (
             ["evaluate", "run", "--source", "text.txt"],
-            "--source cannot be used with run, which is a model to generate.",
+            "--source cannot be used with run: its verb is generate.",
         ),
         (
             ["evaluate", "en-de", "--text", "text.txt"],
-            "--text cannot be used with en-de, which is a model to translate.",
+            "--text cannot be used with en-de: its verb is translate.",
         ),
         (["evaluate", "run", "--text", "gone.txt"], "gone.txt"),
         (["evaluate", "run", "--text", "text.txt", "--stride", "33"], "stride must be between 1 and the context of 32"),

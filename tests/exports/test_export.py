@@ -170,6 +170,6 @@ def test_model_without_texts_to_check_asks_for_sample(tmp_path: Path) -> None:
 
 def test_inexpressible_plan_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     folder = toy_run(tmp_path / "run", norm="none")
-    with pytest.raises(weft.WeftError, match=r"encoder.norm is 'none', and CTranslate2 has 'layer', 'rms' only"):
+    with pytest.raises(weft.WeftError, match=r"encoder.norm is 'none'; CTranslate2 supports only 'layer', 'rms'"):
         export(folder, "ctranslate2", tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -1,6 +1,9 @@
 """What weft computed before the house was rebuilt for every task: losses, one attention, translations.
 
-python -m tests.golden.record golden-cpu.json        also writes the folder old-run; run once a CPU, at b9a09da
+python -m tests.golden.record golden-cpu.json        also writes the folder old-run
+
+The Xeon's record was made at b9a09da, with the functions that did the work of `weft.train` there; those of other CPUs
+are of a later commit that equals it bit for bit.
 """
 
 import hashlib

@@ -219,7 +219,7 @@ def test_tensors_that_do_not_fit_are_listed(tmp_path: Path) -> None:
     with pytest.raises(WeftError) as refused:
         import_model(folder, tmp_path / "ours")
     assert str(refused.value).splitlines() == [
-        f"{folder} does not hold what its configuration says:",
+        f"{folder} does not match its configuration:",
         "  transformer.wpe.weight is (7, 32), but the configuration needs (40, 32)",
         "  transformer.h.1.ln_2.bias is missing",
         "  transformer.ln_f.bias is stored as int32, expected floats",

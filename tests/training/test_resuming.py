@@ -361,7 +361,7 @@ def test_resume_with_every_optimiser(tmp_path: Path, optimiser: str, ema: float)
 
 
 def test_another_optimiser_cannot_go_on(folder: Folder) -> None:
-    with pytest.raises(WeftError, match="optimiser=muon cannot go on with what adam remembers; resume without it"):
+    with pytest.raises(WeftError, match="the optimiser cannot be changed on resume: this run uses adam, got muon"):
         longer(folder, None, ["optimiser=muon"])
 
 

@@ -21,7 +21,7 @@ def _of_writers(measure: Callable[[Writer], Finding]) -> Check:
     """A check of models that write; others have nothing to compare."""
 
     def check(subject: ModelUnderTest) -> Finding | str:
-        return measure(subject.writer) if subject.writer else "it writes nothing"
+        return measure(subject.writer) if subject.writer else "not a generative model"
 
     return check
 

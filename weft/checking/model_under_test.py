@@ -74,7 +74,7 @@ class ModelUnderTest:
 
     @cached_property
     def writer(self) -> Writer | None:
-        """None: it writes nothing."""
+        """None: not a generative model."""
         return Writer(self.predictor, self.rows, self.batch) if isinstance(self.predictor, Writing) else None
 
     @property

@@ -49,6 +49,6 @@ def _line(name: str, found: "Finding | str") -> str:
 
 def _plain(found: "Finding | str") -> dict[str, object]:
     if isinstance(found, str):
-        return {"not_done": found}
+        return {"skipped": found}
     difference = found.difference if math.isfinite(found.difference) else str(found.difference)  # JSON has no NaN
     return {"difference": difference, "tolerance": found.tolerance, "of": found.of, "passed": found.passed}

@@ -28,7 +28,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            **{score.metric.name: score.to_plain() for score in self.scores},
+            **{score.metric.name: score.to_json() for score in self.scores},
             "left_out": self.left_out,
             self.unit: self.examples,
             "seconds": self.seconds,

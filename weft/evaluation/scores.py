@@ -45,7 +45,7 @@ class Score:
     value: float
     signature: str = ""  # which variant of the metric it is
 
-    def to_plain(self) -> dict[str, Any] | float | None:
+    def to_json(self) -> dict[str, Any] | float | None:
         """The score for JSON, which has no NaN."""
         if self.signature:
             return {"score": self.value, "signature": self.signature}

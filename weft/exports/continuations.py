@@ -40,7 +40,7 @@ def continuing_agreement(
     for text, ids in zip(texts, codec.pieces_of(texts)):
         if (theirs := engine.encode(text)) != ids:
             raise WeftError(
-                f"the exported tokeniser does not cut as the model's: {text!r} becomes {theirs} and not {ids}. "
+                f"the exported tokeniser differs from the model's: {text!r} becomes {theirs}, expected {ids}. "
                 "Nothing was written; please report this."
             )
         row = [codec.special.start] * starts + ids

@@ -46,7 +46,7 @@ def _foreign(where: str, catalogue: Catalogue[Any], part: Part, table: Table, en
     known = table.get(catalogue.slot, {})
     if part.name not in known:
         allowed = ", ".join(map(repr, known)) or f"no {catalogue.slot}"
-        yield f"{where} is {part.name!r}, and {engine} has {allowed} only."
+        yield f"{where} is {part.name!r}; {engine} supports only {allowed}."
         return
     for option, value in part.options.items():
         if option not in known[part.name]:

@@ -1,7 +1,7 @@
 """Export of a decoder alone in the shape of Llama to GGUF, the file that llama.cpp and what is built on it read.
 
-llama.cpp is no Python package, so the check reads the file back as `weft import` would: numbers, order and vocabulary
-are compared with the model, but by weft itself.
+llama.cpp is not a Python package, so the check reads the file back as `weft import` would: numbers, order and
+vocabulary are compared with the model, but by weft itself.
 """
 
 import json
@@ -159,7 +159,7 @@ def _split(tokenizer: Tokenizer, codec: TextCodec) -> str:
         if _plain(json.loads(other.to_str())["pre_tokenizer"]) == ours:
             return name
     raise WeftError(
-        f"codec {codec.name!r} cuts texts into words in a way that GGUF has no name for: weft writes "
+        f"GGUF has no pre-tokeniser like that of codec {codec.name!r}; supported: "
         f"{', '.join(SPLITS)} and SentencePiece."
     )
 

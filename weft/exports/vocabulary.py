@@ -11,7 +11,7 @@ from weft.data.codecs.symbols import SEEN, Characters
 from weft.errors import WeftError
 
 # What other programs call weft's special tokens: names with a space in them would be found in texts.
-SIGNS = ("<|pad|>", "<|start|>", "<|end|>", "<|unused|>")
+SPECIAL_TOKENS = ("<|pad|>", "<|start|>", "<|end|>", "<|unused|>")
 
 
 @dataclass(frozen=True)
@@ -30,36 +30,36 @@ def vocabulary_of(codec: TextCodec) -> Vocabulary:
         if isinstance(codec, kind):
             return made(codec)
     known = ", ".join(kind.name for kind in MAKERS)
-    raise WeftError(f"codec is {codec.name!r}, and the tokenizers library can do what {known} do only.")
+    raise WeftError(f"codec {codec.name!r} has no equivalent in the tokenizers library; supported: {known}.")
 
 
 def _public(codec: PublicTokeniser) -> Vocabulary:
     tokenizer = Tokenizer.from_str(codec.pieces.to_str())
     tokens = [tokenizer.id_to_token(i) or f"<|{i}|>" for i in range(len(codec))]
     special = codec.special
-    pad = None if special.pad == 0 and 0 not in codec.signs else tokens[special.pad]
+    pad = None if special.pad == 0 and 0 not in codec.specials else tokens[special.pad]
     return Vocabulary(tokenizer, tokens, tokens[special.start], tokens[special.end], pad)
 
 
 def _subwords(codec: Subwords) -> Vocabulary:
     file = json.loads(codec.pieces.to_str())
     pieces = sorted(file["model"]["vocab"], key=file["model"]["vocab"].__getitem__)
-    file["model"]["vocab"] = {piece: i for i, piece in enumerate([*SIGNS, *pieces[len(SIGNS) :]])}
-    return _signed(Tokenizer.from_str(json.dumps(file)), SIGNS, len(codec))
+    file["model"]["vocab"] = {piece: i for i, piece in enumerate([*SPECIAL_TOKENS, *pieces[len(SPECIAL_TOKENS) :]])}
+    return _with_special(Tokenizer.from_str(json.dumps(file)), SPECIAL_TOKENS, len(codec))
 
 
 def _characters(codec: Characters) -> Vocabulary:
     """Byte pairs without a single merge are characters."""
-    signs = SIGNS[: len(SEEN)]
-    tokenizer = Tokenizer(models.BPE(vocab={t: i for i, t in enumerate([*signs, *codec.symbols])}, merges=[]))
+    special = SPECIAL_TOKENS[: len(SEEN)]
+    tokenizer = Tokenizer(models.BPE(vocab={t: i for i, t in enumerate([*special, *codec.symbols])}, merges=[]))
     tokenizer.decoder = decoders.Fuse()
-    return _signed(tokenizer, signs, len(codec))
+    return _with_special(tokenizer, special, len(codec))
 
 
-def _signed(tokenizer: Tokenizer, signs: Sequence[str], size: int) -> Vocabulary:
-    tokenizer.add_special_tokens([AddedToken(sign, special=True, normalized=False) for sign in signs])
+def _with_special(tokenizer: Tokenizer, special: Sequence[str], size: int) -> Vocabulary:
+    tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special])
     tokens = [str(tokenizer.id_to_token(i)) for i in range(size)]
-    pad, start, end = signs[:3]
+    pad, start, end = special[:3]
     return Vocabulary(tokenizer, tokens, start, end, pad)
 
 

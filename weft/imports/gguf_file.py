@@ -42,7 +42,7 @@ class Cursor:
 
     def take(self, length: int) -> bytes:
         if not 0 <= length <= len(self.data) - self.place:
-            raise WeftError(f"{self.where} is damaged: at byte {self.place:,} it promises {length:,} more bytes.")
+            raise WeftError(f"{self.where} is damaged: at byte {self.place:,} it declares {length:,} more bytes.")
         self.place += length
         return self.data[self.place - length : self.place]
 
@@ -162,7 +162,9 @@ def _tensor(data: mmap.mmap, name: str, begin: int, shape: tuple[int, ...], kind
         )
     length = prod(shape) // block * size
     if not 0 < length <= len(data) - begin:
-        raise WeftError(f"{where} is damaged: {name} would end {begin + length - len(data):,} bytes behind the file.")
+        raise WeftError(
+            f"{where} is damaged: {name} would end {begin + length - len(data):,} bytes past the end of the file."
+        )
     numbers = np.frombuffer(data, np.uint8, length, begin).reshape(*shape[:-1], -1)
     if quantised.name in FLOATS:
         # Copied: a file may give two tensors the same bytes, or bytes that are not aligned.
@@ -170,7 +172,7 @@ def _tensor(data: mmap.mmap, name: str, begin: int, shape: tuple[int, ...], kind
     try:
         return torch.from_numpy(np.ascontiguousarray(dequantize(numbers, quantised)).reshape(shape))
     except NotImplementedError:
-        raise WeftError(f"{where}: {name} is {quantised.name}, which gguf cannot make floats of.") from None
+        raise WeftError(f"{where}: {name} is {quantised.name}, which gguf cannot dequantise.") from None
 
 
 FLOATS = {"F64": "<f8", "F32": "<f4", "F16": "<f2"}
@@ -201,10 +203,10 @@ def _codec(facts: Facts, pieces: list[Piece]) -> tuple[PublicTokeniser, bool]:
                 starts = False
             case _:
                 raise WeftError(f"tokenizer.ggml.model is {kind!r}, and weft reads 'llama' and 'gpt2'.")
-        end = _sign(values, "eos", len(pieces))
+        end = _special(values, "eos", len(pieces))
         if end is None:
             raise WeftError("it names no end token (tokenizer.ggml.eos_token_id).")
-        start, pad = _sign(values, "bos", len(pieces)), _sign(values, "padding", len(pieces))
+        start, pad = _special(values, "bos", len(pieces)), _special(values, "padding", len(pieces))
         codec = PublicTokeniser.made(made, end if start is None else start, end, pad, len(pieces))
     except ValueError as error:
         raise WeftError(f"the vocabulary of {facts.where} cannot be used: {error}") from None
@@ -220,6 +222,6 @@ def _merges(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(left, right) for left, right in pairs]
 
 
-def _sign(values: Mapping[str, Any], name: str, size: int) -> int | None:
+def _special(values: Mapping[str, Any], name: str, size: int) -> int | None:
     found = values.get(f"tokenizer.ggml.{name}_token_id")
     return found if type(found) is int and 0 <= found < size else None

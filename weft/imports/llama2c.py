@@ -40,7 +40,9 @@ def _sizes(file: Path) -> tuple[Sizes, int]:
     with file.open("rb") as stream:
         head = stream.read(HEADER.size)
     if len(head) < HEADER.size:
-        raise WeftError(f"{file} is no model of llama2.c: it has {len(head)} bytes, and a header has {HEADER.size}.")
+        raise WeftError(
+            f"{file} is not a llama2.c model: it has {len(head)} bytes, less than a header of {HEADER.size}."
+        )
     numbers = dict(zip(NUMBERS, HEADER.unpack(head)))
     if numbers["width"] == LATER:
         raise WeftError(
@@ -55,12 +57,12 @@ def _sizes(file: Path) -> tuple[Sizes, int]:
     if not wrong and numbers["width"] % numbers["heads"]:
         wrong.append(f"heads = {numbers['heads']} in a width of {numbers['width']}")
     if wrong:
-        raise WeftError(f"{file} is no model of llama2.c: its header says {', '.join(wrong)}.")
+        raise WeftError(f"{file} is not a llama2.c model: its header declares {', '.join(wrong)}.")
     sizes = Sizes(key_width=numbers["width"] // numbers["heads"], is_tied=is_tied, **numbers)
     expected = HEADER.size + 4 * sum(prod(shape) for _, shape in _layout(sizes))
     if (size := file.stat().st_size) != expected:
         raise WeftError(
-            f"{file} is damaged or no model of llama2.c: its header needs {expected:,} bytes, it has {size:,}."
+            f"{file} is damaged or not a llama2.c model: its header declares {expected:,} bytes, it has {size:,}."
         )
     return sizes, expected
 
@@ -127,14 +129,14 @@ def read_pieces(file: Path, size: int) -> list[Piece]:
         try:
             text = data[place : place + length].decode("utf-8")
         except UnicodeDecodeError:
-            raise WeftError(f"{file} is no tokenizer.bin of llama2.c: piece {len(pieces)} is not UTF-8.") from None
+            raise WeftError(f"{file} is not a tokenizer.bin of llama2.c: piece {len(pieces)} is not UTF-8.") from None
         place += length
         pieces.append(_piece(len(pieces), text, score))
     if len(pieces) != size:
         raise WeftError(f"{file} has {len(pieces)} pieces, and the model has a vocabulary of {size}.")
     if any(piece.text != _byte(i) for i, piece in enumerate(pieces[BYTES : BYTES + 256])) or size < BYTES + 256:
         raise WeftError(
-            f"{file} is no tokenizer.bin of llama2.c: its pieces {BYTES} to {BYTES + 255} are not the bytes."
+            f"{file} is not a tokenizer.bin of llama2.c: its pieces {BYTES} to {BYTES + 255} are not the bytes."
         )
     return pieces
 

@@ -49,7 +49,7 @@ class Tensors:
         if wrong:
             more = f"\n  … and {len(wrong) - FEW} more" if len(wrong) > FEW else ""
             listed = "\n".join(f"  {line}" for line in wrong[:FEW])
-            raise WeftError(f"{self.where} does not hold what its configuration says:\n{listed}{more}")
+            raise WeftError(f"{self.where} does not match its configuration:\n{listed}{more}")
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:

@@ -52,7 +52,7 @@ def from_scores(pieces: Sequence[Piece], begins_with_space: bool = True) -> Toke
     made.normalizer = normalizers.Sequence([*marks, normalizers.Replace(" ", SPACE)])
     strips: list[Any] = [decoders.Strip(" ", 1, 0)] if begins_with_space else []
     made.decoder = decoders.Sequence([decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse(), *strips])
-    return _with_signs(made, pieces)
+    return _with_special(made, pieces)
 
 
 def from_merges(pieces: Sequence[Piece], merges: Sequence[tuple[str, str]], split: str = "gpt-2") -> Tokenizer:
@@ -67,7 +67,7 @@ def from_merges(pieces: Sequence[Piece], merges: Sequence[tuple[str, str]], spli
     made = Tokenizer(models.BPE(vocab=vocab, merges=list(merges), ignore_merges=whole))
     made.pre_tokenizer = cut(split)
     made.decoder = decoders.ByteLevel()
-    return _with_signs(made, pieces)
+    return _with_special(made, pieces)
 
 
 def cut(split: str) -> Any:
@@ -98,9 +98,9 @@ def _merges(pieces: Sequence[Piece], vocab: dict[str, int]) -> list[tuple[str, s
     return [pair for *_, pair in sorted(found)]
 
 
-def _with_signs(made: Tokenizer, pieces: Sequence[Piece]) -> Tokenizer:
+def _with_special(made: Tokenizer, pieces: Sequence[Piece]) -> Tokenizer:
     """Control tokens are the library's special tokens, which a text is made without."""
-    signs = [piece.text for piece in pieces if piece.kind in (Piece.CONTROL, Piece.UNKNOWN)]
-    made.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in signs])
+    special = [piece.text for piece in pieces if piece.kind in (Piece.CONTROL, Piece.UNKNOWN)]
+    made.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in special])
     made.add_tokens([AddedToken(p.text, special=False, normalized=False) for p in pieces if p.kind == Piece.USER])
     return made

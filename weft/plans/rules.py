@@ -75,6 +75,9 @@ def wrong_choices(plan: Plan) -> list[str]:
 def _wrong_choices(plan: Plan) -> Iterator[str]:
     for where, catalogue, part in every_part(plan):
         yield from catalogue.problems(part, where)
+    for where, part in (("task", plan.task), ("codec", plan.codec)):
+        for option in part.options:
+            yield f"{where}: {part.name} has no option {option!r}."
     for where, value in _values(plan):
         yield from out_of_bounds(where, value)
 

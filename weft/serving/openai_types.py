@@ -97,9 +97,15 @@ class CompletionRequest(SamplingRequest):
     )
     max_tokens: int | None = Field(None, ge=0, strict=True, description="16 by default; 0 only with echo.")
     best_of: int | None = Field(
-        None, ge=1, le=128, strict=True, description="Write so many and return the n likeliest."
+        None, ge=1, le=128, strict=True, description="Generate this many continuations and return the n most likely."
     )
-    logprobs: int | None = Field(None, ge=0, le=5, strict=True, description="Of the tokens, and so many alternatives.")
+    logprobs: int | None = Field(
+        None,
+        ge=0,
+        le=5,
+        strict=True,
+        description="Return log-probabilities of the tokens and of this many alternatives.",
+    )
     echo: StrictBool | None = Field(None, description="Return the prompt too; with logprobs, those of its tokens.")
     suffix: str | None = Field(None, description="Not supported.")
 

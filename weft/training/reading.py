@@ -16,14 +16,16 @@ def read_examples(
 ) -> tuple[Iterable[Any], Iterable[Any]]:
     """Read both sets. Validation files are small, so they are checked right away."""
     train_files, valid_files = (_files(given) for given in (train, valid))
-    if not train_files and not valid_files:
-        return (train, valid) if valid is not None else _split(task, train, tell)
-    if not train_files or not (valid_files or valid is None):
-        raise WeftError("training and validation data must be both files, or both examples.")
     options = {name: value for name, value in options.items() if value is not None}
     for name in options:
         if name not in signature(task.read).parameters:
-            raise WeftError(f"--{name} is not an option of {task.name}.")
+            raise WeftError(f"{name} is not an option of {task.name}.")
+    if not train_files and not valid_files:
+        if options:
+            raise WeftError(f"{', '.join(options)} is for files, and these are examples.")
+        return (train, valid) if valid is not None else _split(task, train, tell)
+    if not train_files or not (valid_files or valid is None):
+        raise WeftError("training and validation data must be both files, or both examples.")
     try:
         learned = task.read(train_files, beside=valid_files, base=base, **options)
     except WeftError as error:

@@ -212,7 +212,7 @@ def resumed(folder: Folder, name: str | None, settings: Sequence[str] | dict[str
             raise WeftError(f"{', '.join(changed)} cannot be changed on resume: the order of the data depends on it.")
         was, now = (one.training.optimiser.name for one in (old, new))
         if was != now:
-            raise WeftError(f"optimiser={now} cannot go on with what {was} remembers; resume without it.")
+            raise WeftError(f"the optimiser cannot be changed on resume: this run uses {was}, got {now}.")
         check(new)
         task_of(new).check(new)
         new.write(folder.path / "plan.yaml")

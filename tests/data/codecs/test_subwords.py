@@ -117,7 +117,7 @@ def test_a_vocabulary_larger_than_the_text_supports_is_refused() -> None:
 
 
 def test_a_vocabulary_without_room_for_the_bytes_is_refused() -> None:
-    with pytest.raises(WeftError, match="a vocabulary has at least 260 subwords, not 100"):
+    with pytest.raises(WeftError, match="vocabulary must be at least 260, got 100"):
         Subwords.train(LINES, 100)
 
 

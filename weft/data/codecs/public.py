@@ -106,7 +106,7 @@ class PublicTokeniser(TextCodec):
 
         def add(i: int) -> str:
             nonlocal is_first, drops
-            if i in self.signs or not self._is_known(i):
+            if i in self.specials or not self._is_known(i):
                 drops, is_first = is_first and self._drops_space, False
                 return ""
             piece = self._bytes(i)
@@ -119,7 +119,7 @@ class PublicTokeniser(TextCodec):
     def readable(self, ids: Iterable[int]) -> list[str]:
         """The tokens for display: a space is ·, half a character is its bytes, a special token its name."""
         return [
-            "?" if not self._is_known(i) else self._name(i) if i in self.signs else seen(self._bytes(i)) for i in ids
+            "?" if not self._is_known(i) else self._name(i) if i in self.specials else seen(self._bytes(i)) for i in ids
         ]
 
     def _is_known(self, i: int) -> bool:
@@ -129,7 +129,7 @@ class PublicTokeniser(TextCodec):
         return str(self.pieces.id_to_token(i))
 
     @cached_property
-    def signs(self) -> frozenset[int]:
+    def specials(self) -> frozenset[int]:
         """The special tokens: they add nothing to a text."""
         return frozenset(i for i, token in self.pieces.get_added_tokens_decoder().items() if token.special)
 

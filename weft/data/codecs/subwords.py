@@ -47,9 +47,7 @@ class Subwords(TextCodec):
         alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
         size = vocabulary - len(SPECIAL_TOKENS)
         if size < len(alphabet):
-            raise WeftError(
-                f"a vocabulary has at least {len(alphabet) + len(SPECIAL_TOKENS)} subwords, not {vocabulary}."
-            )
+            raise WeftError(f"vocabulary must be at least {len(alphabet) + len(SPECIAL_TOKENS)}, got {vocabulary}.")
         trainer = trainers.BpeTrainer(
             vocab_size=size, initial_alphabet=alphabet, special_tokens=[], show_progress=False, max_token_length=64
         )
