@@ -330,6 +330,18 @@ def shakespeare(numbers: Numbers) -> str:
     return markdown(("", "parameters", "steps", "minutes", "validation loss, nats per character"), rows)
 
 
+def wikitext(numbers: Numbers) -> str:
+    """Counting first, then the models."""
+    rows = [
+        (f"{order}-gram by counting", "", "", "", f"{found:.1f}", "") for order, found in numbers["counted"].items()
+    ]
+    for run in numbers["runs"]:
+        plain, sliding = run["test"].values()
+        size, steps = f"{run['parameters'] / 1e6:.2f}M", f"{run['steps']:,}"
+        rows.append((f"`{run['name']}`", size, steps, f"{run['minutes']:.0f}", f"**{plain:.1f}**", f"{sliding:.1f}"))
+    return markdown(("", "parameters", "steps", "minutes", "test perplexity", "stride 16"), rows)
+
+
 def choices(numbers: Numbers) -> str:
     """The first is the recipe; the others change one thing each."""
     grouped: dict[str, list[Numbers]] = {}
@@ -354,6 +366,8 @@ def choices(numbers: Numbers) -> str:
 TABLES: dict[str, tuple[Callable[[Numbers], str], str]] = {  # the function, and the result file
     "shipped-model": (shipped, "shipped-model"),
     "shakespeare": (shakespeare, "shakespeare"),
+    "shakespeare-choices": (choices, "shakespeare-choices"),
+    "wikitext": (wikitext, "wikitext"),
     "multi30k": (multi30k, "multi30k"),
     "multi30k-ablations": (ablations, "multi30k-ablations"),
     "families": (families, "families-multi30k"),
