@@ -170,20 +170,20 @@ def file(tmp_path: Path) -> Path:
 def test_a_truncated_or_lying_file_gets_a_sentence(file: Path, tmp_path: Path) -> None:
     whole = file.read_bytes()
     for length, sentence in [
-        (0, "it has 0 bytes, and a header has 28"),
-        (20, "it has 20 bytes, and a header has 28"),
-        (28, "its header needs"),
-        (len(whole) - 4, "its header needs"),
+        (0, "it has 0 bytes, less than a header of 28"),
+        (20, "it has 20 bytes, less than a header of 28"),
+        (28, "its header declares"),
+        (len(whole) - 4, "its header declares"),
     ]:
         file.write_bytes(whole[:length])
         with pytest.raises(WeftError, match=sentence):
             import_model(file, tmp_path / "ours")
     for numbers, sentence in [
-        ((0, 1, 1, 1, 1, 1, 1), "its header says width = 0"),
-        ((32, 56, 2**30, 4, 4, SIZE, 64), "its header says layers = 1073741824"),
-        ((32, 56, 2, 5, 5, SIZE, 64), "its header says heads = 5 in a width of 32"),
+        ((0, 1, 1, 1, 1, 1, 1), "its header declares width = 0"),
+        ((32, 56, 2**30, 4, 4, SIZE, 64), "its header declares layers = 1073741824"),
+        ((32, 56, 2, 5, 5, SIZE, 64), "its header declares heads = 5 in a width of 32"),
         ((0x616B3432, 2, 0, 0, 0, 0, 0), "is a model of llama2.c in format 2, and weft reads format 0"),
-        ((2**31 - 1, 56, 2, 1, 1, SIZE, 64), "its header needs"),
+        ((2**31 - 1, 56, 2, 1, 1, SIZE, 64), "its header declares"),
     ]:
         file.write_bytes(struct.pack("<7i", *numbers) + whole[28:])
         with pytest.raises(WeftError, match=sentence):
