@@ -24,6 +24,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("weft.machine.cache_file", lambda: tmp_path / "machine.json")
     names: dict[str, object] = {}  # a page is read from top to bottom
     for block in blocks(page, "python"):
