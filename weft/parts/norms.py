@@ -6,7 +6,8 @@
 ε is inside the root: it prevents division by zero for a vector of equal features.
 """
 
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 from weft.parts.diagram import Block, quiet
 
@@ -38,6 +39,9 @@ class RMSNorm(nn.RMSNorm, Norm):
 
     def __init__(self, width: int, epsilon: float = 1e-6):
         super().__init__(width, eps=epsilon)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.normalized_shape, self.weight.to(x.dtype), self.eps)  # x may be in bfloat16
 
 
 class NoNorm(nn.Identity, Norm):

@@ -82,6 +82,7 @@ class Training:
     ema: float = setting(0.0, "decay of the running mean of the weights, which is what is kept; 0: none")
     average: str = setting("last", "checkpoints averaged at the end: last or best")
     average_of: int = setting(5, "how many checkpoints are averaged; with ema it is one")
+    precision: str = setting("auto", "of matrix products: float32, bfloat16; auto: the faster one on this machine")
     seed: int = setting(1, "random seed")
     batching: Part = setting(Part("by-length"), "which examples make a batch")
 

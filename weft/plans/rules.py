@@ -50,7 +50,12 @@ AT_MOST |= dict.fromkeys(("vocabulary", "limit"), 2**24)
 AT_MOST |= {"kernel": 2**8, "dilation": 2**10}  # a window is padded with zeros as far as it reaches
 RATES = ("dropout", "bpe_dropout", "smoothing", "beta1", "beta2", "momentum", "ema", "floor")
 BOUNDED_ELSEWHERE = ("features",)  # by rules of their own; every other number is positive
-WORDS = {"average": ("last", "best"), "sharing": ("joint", "separate"), "direction": ("forward", "backward", "both")}
+WORDS = {
+    "average": ("last", "best"),
+    "direction": ("forward", "backward", "both"),
+    "precision": ("auto", "float32", "bfloat16"),
+    "sharing": ("joint", "separate"),
+}
 
 NONE = "none"  # in any slot, the part that does nothing
 BASES = {"encoder.stack": EncoderStack, "decoder.stack": Decoder, "mixer": Mixer, "cross": Mixer}  # of their classes

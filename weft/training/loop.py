@@ -27,6 +27,7 @@ from weft.training.kept import Newest, RunningMean
 from weft.training.observers import Observer as Observer
 from weft.training.observers import metrics_rows
 from weft.training.parallel import fill, full_tensor, gathered
+from weft.training.precision import computing
 from weft.training.signals import as_ctrl_c, held_back
 from weft.training.workers import ALONE, Workers
 from weft.weights import fitting_weights
@@ -45,6 +46,7 @@ class Trainer:
     folder: Folder
     observers: Sequence[Observer] = ()
     workers: Workers = ALONE
+    precision: str = "float32"  # of matrix products
 
     def __post_init__(self) -> None:
         options = self.options
@@ -151,7 +153,7 @@ class Trainer:
                 )
                 return
             epoch, batch, group = next(groups)
-            metrics = self._gradient(group)
+            metrics = self.gradient(group)
             self._stop_if_diverged(metrics, epoch, range(batch - len(group) + 1, batch + 1))
             with held_back() as just_now:
                 metrics["rate"] = self._move(progress.step + 1)
@@ -182,7 +184,7 @@ class Trainer:
         # When a finished run is continued, its average is older than this checkpoint, which is used from now on.
         self.folder.forget()
 
-    def _gradient(self, batches: Sequence[Batch]) -> dict[str, float]:
+    def gradient(self, batches: Sequence[Batch]) -> dict[str, float]:
         """The clipped gradient of the mean over all tokens of all batches; if interrupted, it can be repeated."""
         random = checkpoint.random_state()
         try:
@@ -198,7 +200,8 @@ class Trainer:
         for batch in batches:
             mine = batch.share(self.workers.rank, self.workers.size).to(self.device)
             with nullcontext() if batch is batches[-1] else self.shared.no_sync():
-                loss = self.shared(mine)
+                with computing(self.device, self.precision):
+                    loss = self.shared(mine)
                 # Gradients of several workers are averaged, but the sum is needed.
                 torch.autograd.backward(loss.objective * (self.workers.size / tokens))
             objective += float(loss.objective.detach())

@@ -16,7 +16,6 @@ from weft.disk import damage, friendly_disk_errors, owned
 from weft.errors import WeftError
 from weft.evaluation.scores import Metric
 from weft.folder import Folder, find_plan
-from weft.machine import may_use
 from weft.parts.optimisers import Optimiser
 from weft.plans.catalogues import BATCHINGS, OPTIMISERS
 from weft.plans.plan import Plan
@@ -25,6 +24,7 @@ from weft.plans.size import outline
 from weft.tasks import Task, task_of
 from weft.training.loop import Observer, Scores, Trainer
 from weft.training.observers import Curves, EveryNSteps, MetricsFile, TensorBoard
+from weft.training.precision import chosen_precision, supported
 from weft.training.reading import read_examples
 from weft.training.workers import ALONE, Workers
 from weft.weights import load_weights, parameters, read_weights, save_weights, usable_device
@@ -101,6 +101,7 @@ def train(
         for sentence in job.resume():
             tell(sentence)
         tell(f"resuming from step {job.progress.step}")
+    job.precision = chosen_precision(job, folder, tell)
     scores = job.train()
     if workers.is_first:
         task.finish(folder)
@@ -169,9 +170,11 @@ def check_beginning(plan: Plan, out: Path) -> None:
 
 
 def check_precision(plan: Plan, device: torch.device) -> None:
-    """Raise an error if the optimiser computes in a precision that this machine does not support."""
+    """Raise an error if the training computes in a precision that this machine does not support."""
+    if plan.training.precision != "auto" and not supported(plan.training.precision, device):
+        raise WeftError("training.precision: this machine does not compute in bfloat16. `weft doctor` tells more.")
     needed = OPTIMISERS.makes(plan.training.optimiser.name).precision
-    if device.type == "cpu" and needed != Optimiser.precision and not may_use(needed):
+    if not supported(needed, device):
         others = [name for name in OPTIMISERS if OPTIMISERS.makes(name).precision == Optimiser.precision]
         raise WeftError(
             f"training.optimiser: {plan.training.optimiser.name} computes in {needed}, and this machine does not; "
