@@ -126,6 +126,8 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         device = hidden.device.type
         low = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype  # of products
+        if low != weight.dtype:
+            chunk *= 4  # adding a product of lower precision to a sum takes a pass over the sum
         with torch.autocast(device, enabled=False):
             wanted = any(ctx.needs_input_grad)
             hidden = hidden.to(weight.dtype)
