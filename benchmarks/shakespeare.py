@@ -4,7 +4,7 @@
     python -m benchmarks.shakespeare --out runs/shakespeare --recipes shipped --ship runs/shipped
     python -m benchmarks.shakespeare --out runs/choices --choices 5
 
-`--choices` trains gpt-modern-tiny with one choice changed at a time, for so many minutes each.
+`--choices` trains gpt-modern-tiny with one choice changed at a time, for as many steps as take so many minutes.
 The first 90 % of the characters are for training and the last 10 % for validation, as in nanoGPT. The loss is in nats
 per character, over blocks of the context length. Finished runs in OUT are not trained again, and others are resumed.
 """
@@ -12,10 +12,13 @@ per character, over blocks of the context length. Finished runs in OUT are not t
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import weft
+from benchmarks.measure import interleaved
 from benchmarks.ngrams import ngram_loss
 from benchmarks.record import arguments, record
 from benchmarks.shipped_model import ship
@@ -24,6 +27,8 @@ from benchmarks.tables import shakespeare as table
 from weft.data.documents import held_out, read_documents
 from weft.folder import Folder
 from weft.tasks import load
+from weft.training.precision import chosen_precision
+from weft.training.run import begin, trainer
 
 PLAN = "gpt-modern-tiny"
 RECIPES: dict[str, list[str]] = {  # settings; ten minutes on two cores of an Intel Xeon at 2.5 GHz
@@ -41,7 +46,7 @@ CHOICES: dict[str, list[str]] = {
     "a running mean of the weights": ["ema=0.995"],
     "shared keys and values (2 of 4)": ["mixer.kv_heads=2"],
 }
-TIMED, WARM = 30, 10  # steps; the first ones are not counted
+TURN, ROUNDS = 4, 9  # steps of a recipe at a time, and how often it has its turn
 
 
 def text_of(data: Path) -> Path:
@@ -81,14 +86,27 @@ def described(name: str, seed: int, out: Path) -> dict[str, Any]:
     }
 
 
-def steps_for(
-    minutes: float, settings: list[str], text: Path, out: Path, plan: str = PLAN, valid: Sequence[Path] = ()
-) -> int:
-    """How many steps take this long on this machine."""
-    short = [*settings, f"steps={TIMED}", f"validate_every={10 * TIMED}"]
-    train(short, text, out, plan, valid)
-    first, *_, last = [row for row in reported(out) if row["step"] >= WARM]
-    return int(minutes * 60 * (last["step"] - first["step"]) / (last["seconds"] - first["seconds"]))
+def steps_each(
+    minutes: float, recipes: Mapping[str, tuple[str, list[str]]], text: Path, out: Path, valid: Sequence[Path] = ()
+) -> dict[str, int]:
+    """How many steps of each recipe take this long on this machine: they take turns, so that other work is shared."""
+
+    def turns(name: str, plan: str, settings: list[str]) -> Callable[[], None]:
+        documents = list(read_documents([text]))
+        learned, kept = (documents, list(read_documents(valid))) if valid else held_out(documents)
+        job = trainer(begin(weft.plan(plan).with_settings(settings), learned, kept, out / f"{name}-timed"))
+        job.precision = chosen_precision(job, job.folder, print)
+        batches = cycle(job.batches.epoch(0))
+
+        def turn() -> None:
+            for _ in range(TURN):
+                job.gradient([next(batches)])
+                job.optimiser.step()
+
+        return turn
+
+    systems = {name: turns(name.replace(" ", "-"), *recipe) for name, recipe in recipes.items()}
+    return {name: int(60 * minutes * TURN / timing.median) for name, timing in interleaved(systems, ROUNDS).items()}
 
 
 def counted(text: Path, orders: tuple[int, ...] = (3, 5, 7)) -> dict[int, float]:
@@ -108,11 +126,11 @@ def main() -> None:
     text, seeds = text_of(given.data), tuple(map(int, given.seeds.split(",")))
     runs = []
     if given.choices:
+        budget = steps_each(given.choices, {name: (PLAN, s) for name, s in CHOICES.items()}, text, given.out)
         for name, settings in CHOICES.items():
-            word = name.replace(" ", "-")
-            steps = steps_for(given.choices, settings, text, given.out / f"{word}-timed")
+            steps = budget[name]
             for seed in seeds:
-                out = given.out / f"{word}-{seed}"
+                out = given.out / f"{name.replace(' ', '-')}-{seed}"
                 train([*settings, f"seed={seed}", f"steps={steps}", f"validate_every={steps}"], text, out)
                 runs.append(described(name, seed, out))
                 print(runs[-1], file=sys.stderr)

@@ -12,17 +12,17 @@ from typing import Any
 
 from benchmarks.ngrams import ngram_loss
 from benchmarks.record import arguments, record
-from benchmarks.shakespeare import described, steps_for, train
+from benchmarks.shakespeare import described, steps_each, train
 from benchmarks.tables import wikitext as table
 from weft.data.codecs.symbols import Words
 from weft.data.documents import read_documents
 from weft.evaluation.perplexity import perplexity
 from weft.tasks import load
 
-COMMON = ["codec=words", "vocabulary=33281", "width=128", "batch_tokens=2048", "batching.length=64"]
+COMMON = ["codec=words", "vocabulary=33281", "width=256", "batch_tokens=4096", "batching.length=128", "ema=0.998"]
 RECIPES = {
-    "gpt-modern-tiny": ["dropout=0.05", "rate=0.008"],
-    "lstm-lm": ["dropout=0.1", "rate=0.004"],
+    "gpt-modern-tiny": ["mixer.heads=8", "dropout=0.2", "rate=0.006"],
+    "lstm-lm": ["dropout=0.3", "rate=0.004"],
 }
 ORDERS = (2, 3)
 STRIDE = 16  # tokens that are new to each window
@@ -47,10 +47,11 @@ def main() -> None:
     folder = given.data / "wikitext-2"
     text, valid, test = (folder / f"wiki.{part}.tokens.xz" for part in ("train", "valid", "test"))
     runs: list[dict[str, Any]] = []
-    for plan in given.plans.split(","):
-        settings, out = [*COMMON, *RECIPES[plan]], given.out / plan
-        steps = steps_for(given.minutes, settings, text, given.out / f"{plan}-timed", plan, [valid])
-        more = ["seed=1", f"steps={steps}", f"validate_every={steps // 5}"]
+    plans = {plan: (plan, [*COMMON, *RECIPES[plan]]) for plan in given.plans.split(",")}
+    budget = steps_each(given.minutes, plans, text, given.out, [valid])
+    for plan, (_, settings) in plans.items():
+        out = given.out / plan
+        more = ["seed=1", f"steps={budget[plan]}", f"validate_every={budget[plan] // 5}"]
         train([*settings, *more], text, out, plan, [valid])
         model = load(str(out))
         scores = {}
