@@ -24,7 +24,7 @@ from weft.errors import WeftError
 from weft.models.base import IGNORED, Batch
 from weft.models.encoder_decoder import EncoderDecoder
 from weft.parts.heads import Loss
-from weft.training import checkpoint, run
+from weft.training import checkpoint, precision
 from weft.training.loop import Trainer
 from weft.training.run import begin
 from weft.weights import parameters, read_weights
@@ -283,7 +283,7 @@ def test_validation_of_a_running_mean_leaves_the_model_alone(tmp_path: Path) -> 
 
 
 def test_optimiser_in_a_forbidden_precision_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "may_use", lambda precision: False)
+    monkeypatch.setattr(precision, "may_use", lambda precision: False)
     with pytest.raises(WeftError, match=r"muon computes in bfloat16, .* set optimiser=adam or adamw\. `weft doctor`"):
         tiny_trainer(tiny_run(tmp_path, optimiser="muon"))
     tiny_trainer(tiny_run(tmp_path / "other", optimiser="adamw"))

@@ -63,7 +63,7 @@ def test_training_in_bfloat16_resumes_to_the_last_bit(tmp_path: Path) -> None:
     assert are_equal(*ends)
 
 
-@pytest.mark.parametrize("slower, expected", [("float32", "bfloat16"), ("bfloat16", "float32")])
+@pytest.mark.parametrize(("slower", "expected"), [("float32", "bfloat16"), ("bfloat16", "float32")])
 def test_auto_takes_the_faster_precision_and_keeps_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slower: str, expected: str
 ) -> None:
@@ -77,7 +77,8 @@ def test_auto_takes_the_faster_precision_and_keeps_it(
         f"computing in {expected}: with bfloat16 a step is {2.0 if slower == 'float32' else 0.5:.2f} times "
         "as fast as with float32"
     ]
-    assert are_equal(weights, weights_of(job.model)) and draws.equal(torch.get_rng_state())
+    assert are_equal(weights, weights_of(job.model))
+    assert draws.equal(torch.get_rng_state())
     assert all(p.grad is None for p in job.model.parameters())
     assert folder.about()["precision"] == expected
     monkeypatch.setattr(precision, "_seconds", lambda step: pytest.fail("measured again"))

@@ -30,6 +30,8 @@ class Loss:
 class Head(nn.Module, ABC):
     """A head makes a distribution over its vocabulary from a hidden state."""
 
+    is_tied = False  # its matrix is that of the embedding, which then has to be as wide as the model
+
     @property
     @abstractmethod
     def vocabulary(self) -> int:
@@ -57,10 +59,7 @@ class Head(nn.Module, ABC):
 
 
 class SoftmaxHead(Head):
-    """softmax(h Wᵀ + b) over the vocabulary. Tied when W is the target embedding (Press & Wolf, arXiv:1608.05859).
-
-    Without a bias, b stays 0.
-    """
+    """softmax(h Wᵀ + b) over the vocabulary. Without a bias, b stays 0."""
 
     def __init__(self, words: nn.Embedding, smoothing: float = 0.0, chunk: int = 128, bias: bool = True):
         super().__init__()
@@ -95,6 +94,12 @@ class SoftmaxHead(Head):
         return self.words.weight, self.bias
 
 
+class TiedHead(SoftmaxHead):
+    """The same with the target embedding as W (Press & Wolf, arXiv:1608.05859)."""
+
+    is_tied = True
+
+
 def largest(scores: Tensor, k: int, block: int = 64) -> tuple[Tensor, Tensor]:
     """`scores.topk(k)` for long rows, in less than half the time: (R, V) → values and indices, (R, k) each. The k
     largest lie in the k blocks with the largest maxima."""
@@ -124,42 +129,29 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     def forward(
         ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float, chunk: int
     ) -> tuple[Tensor, Tensor]:
-        device = hidden.device.type
-        low = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype  # of products
+        wanted = any(ctx.needs_input_grad)
+        hidden = hidden.to(weight.dtype)
+        if wanted:
+            grads = _gradient_of_target(hidden, weight, bias, targets, smoothing)
+        nll = hidden.new_zeros(())
+        uniform = hidden.new_zeros(())  # Σ over rows of the mean over v of -log p[v]
+        mean_logit = hidden.mv(weight.mean(0)) + bias.mean()  # (n)
+        low = _precision_of_products(weight)
         if low != weight.dtype:
             chunk *= 4  # adding a product of lower precision to a sum takes a pass over the sum
-        with torch.autocast(device, enabled=False):
-            wanted = any(ctx.needs_input_grad)
-            hidden = hidden.to(weight.dtype)
+        scores = hidden.new_empty(min(chunk, hidden.size(0)), weight.size(0))
+        products = scores.to(low)  # the same tensor unless its precision differs
+        h, w, b = hidden.to(low), weight.to(low), bias.to(low)
+        for start in range(0, hidden.size(0), chunk):
+            rows = slice(start, start + chunk)
+            logits = torch.addmm(b, h[rows], w.T, out=products[: len(h[rows])])  # (rows, V)
+            p, surprise, chosen = _softmax(logits, scores, h[rows], w, b, targets[rows, None])
+            nll += surprise.sum()
+            uniform += (surprise + chosen - mean_logit[rows]).sum()  # log Σ exp - mean
             if wanted:
-                hidden_grad, weight_grad, bias_grad = _gradient_of_target(hidden, weight, bias, targets, smoothing)
-            nll = hidden.new_zeros(())
-            uniform = hidden.new_zeros(())  # Σ over rows of the mean over v of -log p[v]
-            mean_logit = hidden @ weight.mean(0) + bias.mean()  # (n)
-            scores = hidden.new_empty(min(chunk, hidden.size(0)), weight.size(0))
-            products = scores.to(low)  # the same tensor unless its precision differs
-            low_hidden, low_weight, low_bias = hidden.to(low), weight.to(low), bias.to(low)
-            for start in range(0, hidden.size(0), chunk):
-                rows = slice(start, start + chunk)
-                h, target = low_hidden[rows], targets[rows, None]
-                product = torch.addmm(low_bias, h, low_weight.T, out=products[: h.size(0)])  # (rows, V)
-                chosen = product.gather(1, target)[:, 0].to(weight.dtype)
-                p = _cast(product, scores[: h.size(0)])
-                p = torch.softmax(p, 1, out=p)
-                surprise = -p.gather(1, target)[:, 0].log()
-                lost = surprise > FAR  # the probability has lost digits, but its logarithm has not
-                if lost.any():
-                    exact = F.linear(hidden[rows][lost], weight, bias).log_softmax(1)
-                    surprise[lost] = -exact.gather(1, target[lost])[:, 0]
-                nll += surprise.sum()
-                uniform += (surprise + chosen - mean_logit[rows]).sum()  # log Σ exp - mean
-                if wanted:
-                    bias_grad += p.sum(0)
-                    p = _cast(p, product)
-                    _add_product(hidden_grad[rows], p, low_weight)
-                    _add_product(weight_grad, p.T, h)
+                _add_gradient_of_softmax(grads, rows, p, logits, h[rows], w)
         if wanted:
-            ctx.save_for_backward(hidden_grad, weight_grad, bias_grad)
+            ctx.save_for_backward(*grads)
         ctx.mark_non_differentiable(nll)
         return (1.0 - smoothing) * nll + smoothing * uniform, nll
 
@@ -168,17 +160,44 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         return *(grad.mul_(grads[0]) for grad in ctx.saved_tensors), None, None, None
 
 
+def _precision_of_products(weight: Tensor) -> torch.dtype:
+    """The precision of autocast, or that of the weights."""
+    device = weight.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
+
+
+def _softmax(
+    logits: Tensor, buffer: Tensor, h: Tensor, w: Tensor, b: Tensor, target: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The softmax of some rows (rows, V), in a buffer, and -log p and the logit of the target of each (rows)."""
+    chosen = logits.gather(1, target)[:, 0].to(buffer.dtype)
+    p = _cast(logits, buffer[: len(logits)])
+    p = torch.softmax(p, 1, out=p)
+    surprise = -p.gather(1, target)[:, 0].log()
+    lost = surprise > FAR  # the probability has lost digits, but its logarithm has not
+    if lost.any():
+        exact = F.linear(h[lost], w, b).to(buffer.dtype).log_softmax(1)
+        surprise[lost] = -exact.gather(1, target[lost])[:, 0]
+    return p, surprise, chosen
+
+
+def _add_gradient_of_softmax(
+    grads: tuple[Tensor, Tensor, Tensor], rows: slice, p: Tensor, buffer: Tensor, h: Tensor, w: Tensor
+) -> None:
+    """Add the term of p of some rows to the gradients of hidden, weight and bias."""
+    hidden_grad, weight_grad, bias_grad = grads
+    bias_grad += p.sum(0)
+    p = _cast(p, buffer)
+    for total, left, right in ((hidden_grad[rows], p, w), (weight_grad, p.T, h)):
+        if left.dtype == total.dtype:
+            total.addmm_(left, right)
+        else:
+            total += left @ right
+
+
 def _cast(values: Tensor, buffer: Tensor) -> Tensor:
     """The values in the precision of a buffer, written into it if they have another."""
     return values if values.dtype == buffer.dtype else buffer.copy_(values)
-
-
-def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
-    """Add a product, whose precision may be lower, to a sum."""
-    if left.dtype == total.dtype:
-        total.addmm_(left, right)
-    else:
-        total += left @ right
 
 
 def _gradient_of_target(

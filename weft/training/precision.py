@@ -34,7 +34,7 @@ def supported(precision: str, device: torch.device) -> bool:
     """Whether a device computes in this precision."""
     if precision == "float32":
         return True
-    return {"cpu": lambda: may_use(precision), "cuda": torch.cuda.is_bf16_supported}.get(device.type, lambda: False)()
+    return may_use(precision) if device.type == "cpu" else device.type != "cuda" or torch.cuda.is_bf16_supported()
 
 
 def chosen_precision(trainer: "Trainer", folder: Folder, tell: Callable[[str], None]) -> str:
