@@ -16,6 +16,7 @@ from tests.toys import SET, toy_run, write_files
 from weft import __version__, commands
 from weft.commands import VERBS, spread
 from weft.commands.options import one_line
+from weft.plans.catalogues import ALL
 
 ROOT = Path(__file__).parents[2]
 
@@ -313,6 +314,15 @@ def test_show_what_another_plan_would_be() -> None:
         2,
         "weft: --set needs a plan, as in weft show transformer-tiny --set mixer=lstm.\n",
     )
+
+
+@pytest.mark.parametrize("slot", [catalogue.slot for catalogue in ALL])
+def test_show_refuses_an_unknown_part(slot: str) -> None:
+    where = "feed_forward.activation" if slot == "activation" else slot
+    for form in ([], ["--yaml"]):
+        done = weft("show", "transformer-tiny", "--set", f"{where}=rmss", *form)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"there is no {slot} 'rmss'" in done.stderr
 
 
 def test_show_yaml_writes_a_plan_that_train_accepts(desk: Path) -> None:

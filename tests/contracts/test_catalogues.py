@@ -2,6 +2,8 @@
 
 import ast
 import inspect
+import math
+from collections.abc import Iterator
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -10,10 +12,11 @@ import pytest
 
 from tests.contracts.tiny import PLACES, D, part, tiny_plan
 from weft.parts.mixer import Mixer
+from weft.parts.options import Number, Option, Rate
 from weft.plans import catalogues, rules
 from weft.plans.catalogue import Catalogue
 from weft.plans.part import Part
-from weft.plans.rules import NONE, SIDE_SLOTS, out_of_bounds
+from weft.plans.rules import NONE, SIDE_SLOTS
 from weft.plans.size import outline
 
 EVERY = [
@@ -48,9 +51,43 @@ def test_every_option_has_a_default(catalogue: Catalogue, name: str) -> None:
 
 
 @pytest.mark.parametrize(("catalogue", "name"), EVERY)
+def test_every_option_says_what_it_means(catalogue: Catalogue, name: str) -> None:
+    assert [key for key in catalogue.options(name) if not catalogue.declared(name, key).about] == []
+
+
+@pytest.mark.parametrize(("catalogue", "name"), EVERY)
+def test_the_same_option_of_two_parts_has_the_same_bounds(catalogue: Catalogue, name: str) -> None:
+    for key in catalogue.options(name):
+        others = [each.declared(part, key) for each in catalogues.ALL for part in each if key in each.options(part)]
+        assert set(others) == {catalogue.declared(name, key)}
+
+
+def wrong_values(option: Option) -> Iterator[tuple[object, str]]:
+    """Values just beyond the bounds of an option, with what a sentence about them says."""
+    if isinstance(option, Rate):
+        yield from ((value, "a rate, 0 ≤ p < 1") for value in (-0.1, 1.0, math.nan))
+    if option.words:
+        yield "sideways", " or ".join(option.words)
+    if isinstance(option, Number) and option.least is None:
+        yield 0, "more than 0"
+    if isinstance(option, Number) and option.least not in (None, -math.inf):
+        yield option.least - 1, f"at least {option.least}"
+    if isinstance(option, Number) and option.most < math.inf:
+        yield option.most + 1, f"at most {option.most}"
+
+
+@pytest.mark.parametrize(("catalogue", "name"), EVERY)
+def test_values_out_of_bounds_are_refused(catalogue: Catalogue, name: str) -> None:
+    for key in catalogue.options(name):
+        for value, expected in wrong_values(catalogue.declared(name, key)):
+            assert catalogue.problems(Part(name, {key: value}), "here") == [
+                f"here.{key}: expected {expected}, got {value!r}."
+            ]
+
+
+@pytest.mark.parametrize(("catalogue", "name"), EVERY)
 def test_every_number_that_a_plan_may_set_has_bounds(catalogue: Catalogue, name: str) -> None:
-    numbers = {key for key, option in catalogue.options(name).items() if option.annotation in (int, int | None, float)}
-    unbounded = {key for key in numbers if not list(out_of_bounds(key, -1))}
+    unbounded = {key for key in catalogue.options(name) if not catalogue.problems(Part(name, {key: -1}), "here")}
     assert unbounded <= {"features"}  # bounded by the width
 
 

@@ -57,8 +57,3 @@ def test_a_part_in_words() -> None:
 def test_a_part_is_frozen() -> None:
     with pytest.raises(FrozenInstanceError):
         Part("rms").name = "layer"
-
-
-def test_leaves_are_options_by_path() -> None:
-    part = Part("attention", {"heads": 4, "pattern": {"name": "window", "width": 8}, "position": "rotary"})
-    assert list(part.leaves()) == [("heads", 4), ("pattern.width", 8), ("position", "rotary")]

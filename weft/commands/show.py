@@ -97,10 +97,12 @@ def _parts(wanted: str | None) -> None:
 def _one(name: str, settings: list[str], as_yaml: bool) -> None:
     from weft.folder import Folder, find_plan, is_plan
     from weft.plans.explain import explained
+    from weft.plans.rules import check
     from weft.plans.size import outline, parameters_by_part, step_cost
     from weft.tasks import task_of
 
     found = find_plan(name, also=LISTS).with_settings(settings)
+    check(found)
     task_of(found).check(found)
     if as_yaml:
         print("# A plan for `weft train`. `weft show parts` lists what can take the place of each part.")

@@ -18,10 +18,10 @@ from weft.measuring.workloads import Decoding, cross_mixers, first_side, layer, 
 from weft.models.base import Generative
 from weft.parts.attention import Attention
 from weft.parts.mixer import path_across, path_length
+from weft.parts.options import LONGEST
 from weft.plans.assemble import MODELS
 from weft.plans.catalogues import DECODERS
 from weft.plans.plan import Plan, parts_of
-from weft.plans.rules import AT_MOST
 from weft.plans.size import example_operations, outline
 
 LENGTHS = (16, 32, 64, 128, 256, 512, 1024)
@@ -115,8 +115,8 @@ class Grid:
         for option, sizes in (("--lengths", self.lengths), ("--widths", self.widths)):
             if len(sizes) < 2:
                 raise WeftError(f"{option}: expected at least two, to see how costs grow, got {sizes[0]}.")
-        if self.lengths[-1] > AT_MOST["longest"]:
-            raise WeftError(f"--lengths: expected at most {AT_MOST['longest']:,} tokens, got {self.lengths[-1]}.")
+        if self.lengths[-1] > LONGEST:
+            raise WeftError(f"--lengths: expected at most {LONGEST:,} tokens, got {self.lengths[-1]}.")
         self.known(plan)
         for width in self.widths:
             widened(plan, width)

@@ -1,6 +1,5 @@
 """What is measured, on one example at a time: a mixer layer, a whole training step, and one token of decoding."""
 
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -10,33 +9,24 @@ from torch.nn.utils import clip_grad_norm_
 from weft.measuring.timing import Workload
 from weft.models.base import Generative
 from weft.parts.call import Call, State
-from weft.parts.context_attention import ContextAttention
 from weft.parts.mixer import Mixer
 from weft.parts.optimisers import Numbers
+from weft.plans.catalogue import Catalogue
 from weft.plans.catalogues import CROSSES, MIXERS, OPTIMISERS
 from weft.plans.part import Part
 from weft.plans.plan import Decoder, Encoder, Plan, part_of_layer
-from weft.plans.rules import check
-
-INNER_WIDTHS = ("hidden", "key_width", "value_width", "features")  # options that grow with the width of the model
+from weft.plans.rules import check, with_parts
 
 
 def widened(plan: Plan, width: int) -> Plan:
     """The same plan in another width; widths inside its parts are scaled in proportion."""
 
-    def wider(thing: Any) -> Any:
-        if isinstance(thing, tuple):
-            return tuple(map(wider, thing))
-        if not isinstance(thing, Part):
-            return thing
-        inner = {name: value for name, value in thing.options.items() if name in INNER_WIDTHS and value}
-        return Part(thing.name, {**thing.options, **{n: max(1, v * width // plan.width) for n, v in inner.items()}})
+    def wider(_: str, catalogue: Catalogue[Any], part: Part) -> Part:
+        inner = {n: v for n, v in part.options.items() if v and catalogue.declared(part.name, n).grows}
+        return Part(part.name, {**part.options, **{n: max(1, v * width // plan.width) for n, v in inner.items()}})
 
-    sections: dict[str, Any] = {
-        name: replace(section, **{slot: wider(value) for slot, value in vars(section).items()})
-        for name, section in plan.sides().items()
-    }
-    found = replace(plan, **{slot: wider(value) for slot, value in vars(plan).items()} | sections | {"width": width})
+    check(plan)
+    found = with_parts(plan, wider).with_settings({"width": width})
     check(found)
     return found
 
@@ -124,7 +114,7 @@ class Decoding:
         kinds = (self.state.hypotheses, self.state.newest, self.state.sentences)
         needed = [tensor for kind in kinds for tensor in kind.values()]
         parts = self.model.sides["decoder"].stack.modules()
-        if any(isinstance(part, ContextAttention) or getattr(part, "by_column", False) for part in parts):
+        if any(getattr(part, "rereads_memory", False) for part in parts):
             assert self.memory is not None
             needed += [each for each in (self.memory.output, self.memory.embedded) if each is not None]
         return sum({tensor.data_ptr(): tensor.nbytes for tensor in needed}.values())

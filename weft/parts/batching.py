@@ -8,9 +8,12 @@ A batch has at most `budget` positions in its longest column, padding included.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+
+from weft.parts.options import LONGEST, Number
 
 Ids = Sequence[int] | NDArray[np.uint16] | NDArray[np.uint32] | NDArray[np.int64]
 Row = tuple[Ids, ...]
@@ -28,7 +31,7 @@ def shuffled() -> Batching:
     return lambda rows, budget, _: [[rows[i] for i in group] for group in _packed(_longest(rows), budget)]
 
 
-def blocks(*, length: int = 256) -> Batching:
+def blocks(*, length: Annotated[int, Number("tokens in a block", 1, LONGEST)] = 256) -> Batching:
     """All rows joined and cut into blocks of this many predictions; what is left at the end is dropped
 
     A block has one token more, which is predicted as the last of a block and read as the first of the next.

@@ -88,6 +88,7 @@ class ContextAttention(Mixer):
     is_sequential = False
     reach = None
     attends = True
+    rereads_memory = True
     uses = (SOURCE_EMBEDDINGS,)
 
     def __init__(self, score: Score):

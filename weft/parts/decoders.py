@@ -313,6 +313,7 @@ class ByteNetDecoder(DecoderStack):
     uses = (COLUMNS,)
     source = "column by column"
     by_column = True
+    rereads_memory = True
 
     def __init__(self, width: int, layers: Sequence[nn.Module], closing: nn.Module):
         super().__init__(layers, closing)

@@ -1,6 +1,6 @@
 """Initialisation of a whole model. Parts declare which of their weights need special treatment."""
 
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import torch
 from torch import nn
@@ -8,6 +8,7 @@ from torch.overrides import TorchFunctionMode
 
 from weft.parts.body import Body
 from weft.parts.layers import Branch
+from weft.parts.options import Number
 
 Kind = TypeVar("Kind", bound=nn.Module)
 
@@ -65,7 +66,9 @@ def depth_scaled(model: nn.Module) -> None:
     _scale_by_depth(model)
 
 
-def gpt(model: nn.Module, *, std: float = 0.02) -> None:
+def gpt(
+    model: nn.Module, *, std: Annotated[float, Number("standard deviation of the weights", most=10)] = 0.02
+) -> None:
     """N(0, std²) for matrices and embeddings, over √L where they end one of a stack's L branches (Radford et al. 2019)
 
     Biases are 0. Recurrent cells have no place in that recipe, and begin as with xavier.

@@ -21,7 +21,9 @@ class Mixer(Body):
     complexity: str  # the cost of a layer, as in the lectures
     is_sequential: bool  # each position waits for the one before it
     reach: int | None  # how many positions away one layer can see, on its longer side; None: all
+    is_recurrent = False  # it is made of cells (see `parts.recurrent`)
     attends = False  # it weights single positions, so each of them has to be a token
+    rereads_memory = False  # each step reads the encoder's output itself, not keys and values made from it once
     needs: tuple[str, ...] = ()  # extras of the encoder (see `parts.layers`) that it requires
     uses: tuple[str, ...] = ()  # extras of the encoder that it uses if present
 

@@ -6,10 +6,15 @@
 ε is inside the root: it prevents division by zero for a vector of equal features.
 """
 
+from typing import Annotated
+
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.parts.diagram import Block, quiet
+from weft.parts.options import Number
+
+Epsilon = Annotated[float, Number("added to the denominator")]
 
 
 class Norm(nn.Module):
@@ -28,7 +33,7 @@ class LayerNorm(nn.LayerNorm, Norm):
 
     label = "layer norm"
 
-    def __init__(self, width: int, epsilon: float = 1e-5):
+    def __init__(self, width: int, epsilon: Epsilon = 1e-5):
         super().__init__(width, eps=epsilon)
 
 
@@ -37,7 +42,7 @@ class RMSNorm(nn.RMSNorm, Norm):
 
     label = "RMS norm"
 
-    def __init__(self, width: int, epsilon: float = 1e-6):
+    def __init__(self, width: int, epsilon: Epsilon = 1e-6):
         super().__init__(width, eps=epsilon)
 
     def forward(self, x: Tensor) -> Tensor:

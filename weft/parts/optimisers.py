@@ -8,12 +8,15 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from weft.parts.layers import Stack
+from weft.parts.options import Rate
+
+Momentum = Annotated[float, Rate("decay of the mean of the gradients")]
 
 ADAM = ("step", "exp_avg", "exp_avg_sq")  # torch's names of t, m and v
 MUON = ("momentum_buffer",)
@@ -74,7 +77,7 @@ def adamw(model: nn.Module, numbers: Numbers) -> Optimiser:
     return Optimiser(_adam(_groups(model, model.parameters(), numbers), numbers))
 
 
-def muon(model: nn.Module, numbers: Numbers, *, momentum: float = 0.95) -> MuonAndAdam:
+def muon(model: nn.Module, numbers: Numbers, *, momentum: Momentum = 0.95) -> MuonAndAdam:
     """Orthogonal momentum for the matrices of all layers, adamw for the rest (Jordan et al. 2024, arXiv:2502.16982)
 
     w ← w - 0.2 √max(rows, columns) · rate · U Vᵀ with m = U S Vᵀ: its steps are as large as Adam's, and one learning

@@ -69,7 +69,7 @@ class Cell(nn.Module):
 
 
 class LSTM(Cell):
-    """Long short-term memory: the cell c is passed on through time without a matrix."""
+    """Long short-term memory: the cell c is passed on through time without a matrix (Hochreiter & Schmidhuber 1997)"""
 
     vectors = 2
 
@@ -90,7 +90,7 @@ class LSTM(Cell):
 
 
 class GRU(Cell):
-    """Gated recurrent unit: one gate decides how much of the old state stays, another how much of it is read."""
+    """Gated recurrent unit: one gate decides how much of the old state stays, one how much is read (arXiv:1406.1078)"""
 
     vectors = 1
 
@@ -115,6 +115,7 @@ class Recurrence(Mixer):
 
     complexity = "t·k²"
     is_sequential = True
+    is_recurrent = True
     reach = None
 
 

@@ -7,9 +7,10 @@ keyword-only or have a default, which is written there and nowhere else.
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin
 
 from weft.errors import WeftError, unknown
+from weft.parts.options import Option
 from weft.plans.part import Part
 
 Made = TypeVar("Made")
@@ -44,6 +45,10 @@ class Catalogue(Generic[Made]):
         parameters = list(inspect.signature(self.makers[name]).parameters.values())[len(self.given) :]
         return {p.name: p for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
 
+    def declared(self, name: str, option: str) -> Option:
+        """The meaning and the bounds of an option."""
+        return _declared(self.options(name)[option])
+
     def makes(self, name: str) -> Any:
         """The class of a part, by its maker's annotation, so that its declarations are known before it is built."""
         maker = self.makers[name]
@@ -74,6 +79,8 @@ class Catalogue(Generic[Made]):
                 found += self.inner[key].problems(value, f"{where}.{key}")
             elif (expected := _plain_type(options[key])) and not _fits(value, expected, options[key]):
                 found.append(f"{where}.{key}: expected {expected.__name__}, got {value!r}.")
+            else:
+                found += _declared(options[key]).problems(value, f"{where}.{key}")
         return found
 
     def build(self, choice: Any, *given: Any) -> Made:
@@ -85,9 +92,15 @@ class Catalogue(Generic[Made]):
         return self.makers[part.name](*given, **part.options)
 
 
+def _declared(option: inspect.Parameter) -> Option:
+    return next((each for each in get_args(option.annotation) if isinstance(each, Option)), Option(""))
+
+
 def _plain_type(option: inspect.Parameter) -> type | None:
     """int, float, str or bool if the annotation is one of them, or one of them and None."""
-    kinds = [kind for kind in _SIMPLE if option.annotation in (kind, kind | None)]
+    annotated = get_origin(option.annotation) is Annotated
+    given = get_args(option.annotation)[0] if annotated else option.annotation
+    kinds = [kind for kind in _SIMPLE if given in (kind, kind | None)]
     return kinds[0] if kinds else None
 
 

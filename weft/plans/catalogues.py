@@ -1,6 +1,8 @@
 """The catalogues: every part that a plan can name. Adding a part is one class in `parts/` and one line here."""
 
+import math
 from functools import partial
+from typing import Annotated
 
 from torch import nn
 
@@ -12,11 +14,12 @@ from weft.parts.context_attention import Additive, ContextAttention, Dot, Genera
 from weft.parts.convolution import Bottleneck, Convolution, GatedConvolution
 from weft.parts.feed_forward import FeedForward
 from weft.parts.frontend import ScaledEmbedding
-from weft.parts.heads import Head, SoftmaxHead
+from weft.parts.heads import Head, SoftmaxHead, TiedHead
 from weft.parts.layers import Add, Decoder, EncoderStack, Join, NoResidual, PostNorm, PreNorm, ScaledAdd, Wiring
 from weft.parts.mixer import Mixer
 from weft.parts.norms import LayerNorm, NoNorm, Norm, RMSNorm
 from weft.parts.optimisers import Optimiser
+from weft.parts.options import Number, Option, Rate
 from weft.parts.patterns import Pattern, Window
 from weft.parts.positions import ConcatenatedSinusoid, Learned, NoPosition, Position, Sinusoid
 from weft.parts.recurrent import GRU, LSTM, Backward, Both, Cell, Forward, Recurrence
@@ -24,6 +27,19 @@ from weft.parts.relative_positions import RelativePosition, Rotary
 from weft.parts.schedules import Schedule
 from weft.plans import stacks
 from weft.plans.catalogue import Catalogue
+
+# Options of several parts.
+Heads = Annotated[int, Number("attention heads", 1, 2**12)]
+KeyWidth = Annotated[int | None, Number("width of queries and keys in each head", 1, 2**16, grows=True)]
+ValueWidth = Annotated[int | None, Number("width of values in each head", 1, 2**16, grows=True)]
+Hidden = Annotated[int | None, Number("width inside", 1, 2**20, grows=True)]
+Dropout = Annotated[float, Rate("dropout on attention weights or hidden features")]
+Smoothing = Annotated[float, Rate("label smoothing: probability spread over all tokens")]
+Bias = Annotated[bool, Option("whether a constant is added after each matrix")]
+Direction = Annotated[str | None, Option("reading direction", words=("forward", "backward", "both"))]
+# A window is padded with zeros as far as it reaches.
+Kernel = Annotated[int, Number("positions that the convolution covers", 1, 2**8)]
+Dilation = Annotated[int, Number("distance between these positions", 1, 2**10)]
 
 ACTIVATIONS: Catalogue[nn.Module] = Catalogue(
     "activation",
@@ -48,7 +64,13 @@ def no_relative_position(heads: int, key_width: int, value_width: int) -> None:
     """Plain Q Kᵀ: positions are known from the embeddings only"""
 
 
-def rotary(heads: int, key_width: int, value_width: int, *, base: float = 10000.0) -> Rotary:
+def rotary(
+    heads: int,
+    key_width: int,
+    value_width: int,
+    *,
+    base: Annotated[float, Number("base of the rotary frequencies; larger turns features more slowly")] = 10000.0,
+) -> Rotary:
     """Queries and keys turned by angles that grow with their positions (arXiv:2104.09864)"""
     return Rotary(base)
 
@@ -57,7 +79,7 @@ def full() -> None:
     """Every query sees every key; in decoders, every key of its past"""
 
 
-def window(*, width: int = 128) -> Window:
+def window(*, width: Annotated[int, Number("positions visible on each side", 1, 2**16)] = 128) -> Window:
     """A query sees keys at most this many positions away (arXiv:2004.05150)"""
     return Window(width)
 
@@ -69,13 +91,18 @@ PATTERNS: Catalogue[Pattern | None] = Catalogue("mixer.pattern", (), {"full": fu
 
 
 def mlp(
-    width: int, *, hidden: int | None = None, activation: str = "relu", dropout: float = 0.0, bias: bool = True
+    width: int,
+    *,
+    hidden: Hidden = None,
+    activation: Annotated[str, Option("nonlinearity")] = "relu",
+    dropout: Dropout = 0.0,
+    bias: Bias = True,
 ) -> FeedForward:
     """max(0, x W₁ + b₁) W₂ + b₂, by default four times as wide inside (arXiv:1706.03762)"""
     return FeedForward(width, hidden or 4 * width, [ACTIVATIONS.build(activation)], dropout, bias)
 
 
-def _gated(gate: str, width: int, *, hidden: int | None = None, dropout: float = 0.0, bias: bool = True) -> FeedForward:
+def _gated(gate: str, width: int, *, hidden: Hidden = None, dropout: Dropout = 0.0, bias: Bias = True) -> FeedForward:
     factors = [ACTIVATIONS.build(name) for name in (gate, "identity")]
     return FeedForward(width, hidden or 8 * width // 3, factors, dropout, bias)
 
@@ -94,15 +121,17 @@ def attention(
     width: int,
     is_causal: bool,
     *,
-    heads: int = 8,
-    kv_heads: int | None = None,
-    key_width: int | None = None,
-    value_width: int | None = None,
-    dropout: float = 0.0,
-    bias: bool = True,
-    qk_norm: str = "none",
-    position: str = "none",
-    pattern: str = "full",
+    heads: Heads = 8,
+    kv_heads: Annotated[
+        int | None, Number("heads of keys and values, each shared by equally many attention heads", 1, 2**12)
+    ] = None,
+    key_width: KeyWidth = None,
+    value_width: ValueWidth = None,
+    dropout: Dropout = 0.0,
+    bias: Bias = True,
+    qk_norm: Annotated[str, Option("normalisation of queries and keys in each head")] = "none",
+    position: Annotated[str, Option("how queries and keys know their positions")] = "none",
+    pattern: Annotated[str, Option("which positions attend to which")] = "full",
 ) -> Attention:
     """softmax(Q Kᵀ / √d_k) V in several heads (arXiv:1706.03762)"""
     made = Attention(width, heads, key_width, value_width, dropout, is_causal, kv_heads, bias)
@@ -113,55 +142,50 @@ def attention(
     return made
 
 
-CELLS: dict[str, type[Cell]] = {"lstm": LSTM, "gru": GRU}  # the mixers that are recurrent
-
-
-def _recurrent(name: str, width: int, is_causal: bool, direction: str | None) -> Recurrence:
-    make = CELLS[name]
+def _recurrent(cell: type[Cell], width: int, is_causal: bool, *, direction: Direction = None) -> Recurrence:
     match direction or ("forward" if is_causal else "both"):
         case "forward":
-            return Forward(make(width, width))
+            return Forward(cell(width, width))
         case "backward":
-            return Backward(make(width, width))
+            return Backward(cell(width, width))
         case _:
-            return Both(Forward(make(width, width - width // 2)), Backward(make(width, width // 2)))
+            return Both(Forward(cell(width, width - width // 2)), Backward(cell(width, width // 2)))
 
 
-def lstm(width: int, is_causal: bool, *, direction: str | None = None) -> Recurrence:
-    """Long short-term memory; by default, encoders read in both directions (Hochreiter & Schmidhuber 1997)"""
-    return _recurrent("lstm", width, is_causal, direction)
+def _recurrence(cell: type[Cell]) -> "partial[Recurrence]":
+    mixer = partial(_recurrent, cell)
+    mixer.__doc__ = cell.__doc__
+    return mixer
 
 
-def gru(width: int, is_causal: bool, *, direction: str | None = None) -> Recurrence:
-    """Gated recurrent unit; by default, encoders read in both directions (arXiv:1406.1078)"""
-    return _recurrent("gru", width, is_causal, direction)
+CELLS: dict[str, type[Cell]] = {"lstm": LSTM, "gru": GRU}
 
 
-def convolution(width: int, is_causal: bool, *, kernel: int = 3, dilation: int = 1) -> GatedConvolution:
+def convolution(width: int, is_causal: bool, *, kernel: Kernel = 3, dilation: Dilation = 1) -> GatedConvolution:
     """v ⊙ σ(g) with [v; g] a convolution, of the past only in decoders (arXiv:1612.08083)"""
     return GatedConvolution(width, kernel, dilation, is_causal)
 
 
-def plain_convolution(width: int, is_causal: bool, *, kernel: int = 3, dilation: int = 1) -> Convolution:
+def plain_convolution(width: int, is_causal: bool, *, kernel: Kernel = 3, dilation: Dilation = 1) -> Convolution:
     """b + Σ W_i x_{t-i}: the convolution alone, of the past only in decoders (Waibel et al. 1989)"""
     return Convolution(width, width, kernel, dilation, is_causal)
 
 
 def bottleneck(
-    width: int, is_causal: bool, *, hidden: int | None = None, kernel: int = 3, dilation: int = 1
+    width: int, is_causal: bool, *, hidden: Hidden = None, kernel: Kernel = 3, dilation: Dilation = 1
 ) -> Bottleneck:
     """A convolution, by default of half the width, between two matrices (arXiv:1610.10099)"""
     return Bottleneck(width, hidden or max(1, width // 2), kernel, dilation, is_causal)
 
 
 def cross_attention(
-    width: int, *, heads: int = 8, key_width: int | None = None, value_width: int | None = None, dropout: float = 0.0
+    width: int, *, heads: Heads = 8, key_width: KeyWidth = None, value_width: ValueWidth = None, dropout: Dropout = 0.0
 ) -> Attention:
     """softmax(Q Kᵀ / √d_k) V in several heads (arXiv:1706.03762)"""
     return Attention(width, heads, key_width, value_width, dropout)
 
 
-def additive(width: int, *, hidden: int | None = None) -> ContextAttention:
+def additive(width: int, *, hidden: Hidden = None) -> ContextAttention:
     """Σ α h with α = softmax(v · tanh(W s + U h)), by default as wide inside as outside (arXiv:1409.0473)"""
     return ContextAttention(Additive(width, hidden or width))
 
@@ -190,12 +214,16 @@ def plain(vocabulary: int, width: int) -> nn.Embedding:
     return nn.Embedding(vocabulary, width)
 
 
-def concatenated(width: int, *, features: int | None = None) -> ConcatenatedSinusoid:
+def concatenated(
+    width: int,
+    *,
+    features: Annotated[int | None, Number("features that encode the position", -math.inf, grows=True)] = None,
+) -> ConcatenatedSinusoid:
     """[x; PE]: by default a quarter of the width encodes the position"""
     return ConcatenatedSinusoid(features or width // 4)
 
 
-def learned(width: int, *, limit: int = 256) -> Learned:
+def learned(width: int, *, limit: Annotated[int, Number("longest sequence, in tokens", 1, 2**24)] = 256) -> Learned:
     """x + P[pos], a learned vector for each position up to the limit (arXiv:1705.03122)"""
     return Learned(width, limit)
 
@@ -205,12 +233,12 @@ def no_position(width: int) -> NoPosition:
     return NoPosition()
 
 
-def tied(target: nn.Embedding, width: int, *, smoothing: float = 0.0, bias: bool = True) -> Head:
+def tied(target: nn.Embedding, width: int, *, smoothing: Smoothing = 0.0, bias: Bias = True) -> TiedHead:
     """softmax(h Eᵀ + b) with the target embedding E (arXiv:1608.05859)"""
-    return SoftmaxHead(target, smoothing, bias=bias)
+    return TiedHead(target, smoothing, bias=bias)
 
 
-def linear(target: nn.Embedding, width: int, *, smoothing: float = 0.0, bias: bool = True) -> Head:
+def linear(target: nn.Embedding, width: int, *, smoothing: Smoothing = 0.0, bias: Bias = True) -> SoftmaxHead:
     """softmax(h Wᵀ + b) with a matrix of its own"""
     return SoftmaxHead(nn.Embedding(target.num_embeddings, width), smoothing, bias=bias)
 
@@ -237,8 +265,7 @@ MIXERS: Catalogue[Mixer] = Catalogue(
     ("width", "is_causal"),
     {
         "attention": attention,
-        "lstm": lstm,
-        "gru": gru,
+        **{name: _recurrence(cell) for name, cell in CELLS.items()},
         "convolution": convolution,
         "plain-convolution": plain_convolution,
         "bottleneck": bottleneck,

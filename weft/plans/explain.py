@@ -1,7 +1,7 @@
 """Writing a plan as YAML with an explanation of every line, for `weft show PLAN` and `weft show PLAN --yaml`.
 
-Settings are explained where they are declared (`weft.plans.plan.setting`), parts by the docstrings of their makers, and
-the options of parts here.
+Settings and options are explained where they are declared (`weft.parts.options`), parts by the docstrings of their
+makers.
 """
 
 import textwrap
@@ -16,35 +16,6 @@ from weft.plans.plan import Plan, Slot
 from weft.plans.resolved import resolved
 from weft.plans.rules import every_part
 
-# Options of parts by name: the same name has the same meaning.
-OPTIONS = {
-    "activation": "nonlinearity",
-    "base": "the larger, the slower the slowest features turn from position to position",
-    "bias": "whether a constant is added after each matrix",
-    "dilation": "distance between these positions",
-    "direction": "reading direction: forward, backward or both, side by side",
-    "dropout": "dropout on attention weights or hidden features",
-    "epsilon": "added to the denominator",
-    "factor": "target positions per source position",
-    "features": "features that encode the position",
-    "floor": "learning rate at the last step, as a fraction of the peak",
-    "heads": "attention heads",
-    "hidden": "width inside",
-    "kernel": "positions that the convolution covers",
-    "key_width": "width of queries and keys in each head",
-    "kv_heads": "heads of keys and values, each shared by equally many attention heads",
-    "momentum": "decay of the mean of the gradients",
-    "length": "tokens in a block",
-    "limit": "longest sequence, in tokens",
-    "pattern": "which positions attend to which",
-    "position": "how queries and keys know their positions",
-    "qk_norm": "normalisation of queries and keys in each head",
-    "smoothing": "label smoothing: probability spread over all tokens",
-    "std": "standard deviation of the weights",
-    "value_width": "width of values in each head",
-    "warmup": "steps until the learning rate is at its peak",
-    "width": "positions visible on each side",
-}
 LEFT = 32  # maximum columns for YAML: the explanation of a longer line goes above it
 Row = tuple[str, str]  # a line of YAML, or several of a long text, and its meaning
 
@@ -68,7 +39,7 @@ def _section(section: Any, where: str, catalogues: Mapping[str, Catalogue[Any]])
     for field in fields(section):
         if isinstance(section, Plan) and field.name in section.unused():
             continue
-        path, value, about = f"{where}{field.name}", getattr(section, field.name), field.metadata["about"]
+        path, value, about = f"{where}{field.name}", getattr(section, field.name), str(field.metadata["option"])
         if path in catalogues:
             yield from _slot(field.name, value, about, catalogues[path])
         elif isinstance(value, Part):
@@ -95,10 +66,11 @@ def _slot(name: str, slot: Slot, about: str, catalogue: Catalogue[Any]) -> Itera
 def _part(part: Part, catalogue: Catalogue[Any]) -> Iterator[Row]:
     yield _line("name", part.name), catalogue.about(part.name)
     for option, value in part.options.items():
+        about = str(catalogue.declared(part.name, option))
         if option in catalogue.inner:
-            yield from _slot(option, Part.read(value, option), OPTIONS[option], catalogue.inner[option])
+            yield from _slot(option, Part.read(value, option), about, catalogue.inner[option])
         else:
-            yield _line(option, value), OPTIONS[option]
+            yield _line(option, value), about
 
 
 def _line(key: str, value: Any) -> str:

@@ -6,7 +6,7 @@ In YAML a part is its name, or a mapping with a name and options, which may be p
     mixer: {name: attention, heads: 4}
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,14 +34,6 @@ class Part:
     def to_dict(self) -> Any:
         """The part as plain data for YAML."""
         return {"name": self.name, **self.options} if self.options else self.name
-
-    def leaves(self) -> Iterator[tuple[str, Any]]:
-        """Yield every option by its path, including those of inner parts: ("heads", 4), ("pattern.width", 128)."""
-        for key, value in self.options.items():
-            if isinstance(value, dict):
-                yield from ((f"{key}.{name}", inner) for name, inner in Part(key, value).leaves() if name != "name")
-            else:
-                yield key, value
 
     def with_option(self, key: str, value: Any) -> "Part":
         return Part(self.name, {**self.options, key: value})

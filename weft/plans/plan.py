@@ -17,6 +17,7 @@ import yaml
 from weft.disk import write_text
 from weft.errors import WeftError, unknown
 from weft.models.base import Model
+from weft.parts.options import LONGEST, Number, Option, Rate
 from weft.plans import aliases
 from weft.plans.notation import LARGEST, read_yaml, write_yaml
 from weft.plans.part import Part
@@ -35,17 +36,17 @@ RELATED = {
 }
 
 
-def setting(default: Value, about: str) -> Value:
-    """A field of a plan: its default, and the explanation that `weft show PLAN` prints next to it."""
-    return field(default=default, metadata={"about": about})
+def setting(default: Value, about: str | Option) -> Value:
+    """A field of a plan: its default, what it means, and which values it may have."""
+    return field(default=default, metadata={"option": Option(about) if isinstance(about, str) else about})
 
 
 @dataclass(frozen=True)
 class Encoder:
     is_causal: ClassVar[bool] = False  # whether a position may depend on those before it only
 
-    layers: int = setting(6, "number of layers")
-    dropout: float = setting(0.1, "dropout after the embeddings and each sub-layer")
+    layers: int = setting(6, Number("number of layers", 1, 1000))
+    dropout: float = setting(0.1, Rate("dropout after the embeddings and each sub-layer"))
     mixer: Slot = setting(Part("attention"), "sub-layer that mixes the positions of a sequence")
     feed_forward: Slot = setting(Part("mlp"), "sub-layer that works on each position by itself")
     norm: Slot = setting(Part("layer"), "normalisation")
@@ -63,27 +64,29 @@ class Decoder(Encoder):
 
 @dataclass(frozen=True)
 class Training:
-    steps: int = setting(100_000, "optimiser steps")
-    batch_tokens: int = setting(25_000, "most tokens per batch and side, padding included")
-    accumulate: int = setting(1, "batches per optimiser step")
+    steps: int = setting(100_000, Number("optimiser steps", 1))
+    batch_tokens: int = setting(25_000, Number("most tokens per batch and side, padding included", 1))
+    accumulate: int = setting(1, Number("batches per optimiser step", 1))
     optimiser: Part = setting(Part("adam"), "how gradients move the weights")
-    rate: float = setting(7e-4, "peak learning rate")
+    rate: float = setting(7e-4, Number("peak learning rate"))
     schedule: Part = setting(Part("inverse-sqrt"), "learning rate over time")
-    beta1: float = setting(0.9, "Adam: decay of the mean of the gradients")
-    beta2: float = setting(0.98, "Adam: decay of the mean of their squares")
-    epsilon: float = setting(1e-9, "Adam: added to the denominator")
-    weight_decay: float = setting(0.0, "decoupled weight decay")
-    clip: float = setting(1.0, "largest norm of the gradient; 0: no clipping")
-    bpe_dropout: float = setting(0.0, "probability of skipping a BPE merge (arXiv:1910.13267)")
-    longest: int = setting(200, "skip training pairs longer than this, in tokens")
-    validate_every: int = setting(1000, "steps between validations; each writes a checkpoint")
-    patience: int = setting(0, "validations without improvement until it stops; 0: never")
+    beta1: float = setting(0.9, Rate("Adam: decay of the mean of the gradients"))
+    beta2: float = setting(0.98, Rate("Adam: decay of the mean of their squares"))
+    epsilon: float = setting(1e-9, Number("Adam: added to the denominator"))
+    weight_decay: float = setting(0.0, Number("decoupled weight decay", 0))
+    clip: float = setting(1.0, Number("largest norm of the gradient; 0: no clipping", 0))
+    bpe_dropout: float = setting(0.0, Rate("probability of skipping a BPE merge (arXiv:1910.13267)"))
+    longest: int = setting(200, Number("skip training pairs longer than this, in tokens", 1, LONGEST))
+    validate_every: int = setting(1000, Number("steps between validations; each writes a checkpoint", 1))
+    patience: int = setting(0, Number("validations without improvement until it stops; 0: never", 0))
     best_by: str = setting("auto", "score that chooses checkpoints, such as loss; auto: the task's own")
-    ema: float = setting(0.0, "decay of the running mean of the weights, which is what is kept; 0: none")
-    average: str = setting("last", "checkpoints averaged at the end: last or best")
-    average_of: int = setting(5, "how many checkpoints are averaged; with ema it is one")
-    precision: str = setting("auto", "of matrix products: float32, bfloat16; auto: the faster one on this machine")
-    seed: int = setting(1, "random seed")
+    ema: float = setting(0.0, Rate("decay of the running mean of the weights, which is what is kept; 0: none"))
+    average: str = setting("last", Option("checkpoints averaged at the end", words=("last", "best")))
+    average_of: int = setting(5, Number("how many checkpoints are averaged; with ema it is one", 1))
+    precision: str = setting(
+        "auto", Option("of matrix products, by default the faster", words=("auto", "float32", "bfloat16"))
+    )
+    seed: int = setting(1, Number("random seed", 0, 2**62))
     batching: Part = setting(Part("by-length"), "which examples make a batch")
 
 
@@ -94,12 +97,12 @@ class Plan:
     task: Part = setting(Part("translation"), "what the model learns to do")
     model: Part = setting(Part("encoder-decoder"), "shape of the model")
     codec: Part = setting(Part("subwords"), "how values become token ids")
-    width: int = setting(512, "features per position: D, d_model")
-    vocabulary: int = setting(37_000, "number of tokens, of both languages together in translation")
+    width: int = setting(512, Number("features per position: D, d_model", 1, 2**16))
+    vocabulary: int = setting(37_000, Number("number of tokens, of both languages together in translation", 1, 2**24))
     embedding: Part = setting(Part("scaled"), "token embedding")
     position: Part = setting(Part("sinusoid"), "how the order of the tokens is encoded")
     head: Part = setting(Part("tied", {"smoothing": 0.1}), "output layer, from features to token probabilities")
-    sharing: str = setting("joint", "source and target embeddings: joint or separate")
+    sharing: str = setting("joint", Option("source and target embeddings", words=("joint", "separate")))
     encoder: Encoder = setting(Encoder(), "reads the source")
     decoder: Decoder = setting(Decoder(), "writes the target, token by token")
     init: Part = setting(Part("xavier"), "initial weights")

@@ -11,17 +11,17 @@ import torch
 from weft.plans.catalogue import Catalogue
 from weft.plans.part import Part
 from weft.plans.plan import Plan
-from weft.plans.rules import every_part
+from weft.plans.rules import with_parts
 
 
 def resolved(plan: Plan) -> Plan:
     """The plan of the same model, with the value of every option of every part."""
-    slots: dict[str, list[Part]] = {}
-    for where, catalogue, part in every_part(plan):
+
+    def change(where: str, catalogue: Catalogue[Any], part: Part) -> Part:
         side = plan.sides().get(where.partition(".")[0])
-        given = {"width": plan.width, "is_causal": side and side.is_causal}
-        slots.setdefault(where, []).append(_resolved(part, catalogue, given))
-    return plan.with_settings({where: parts if parts[1:] else parts[0] for where, parts in slots.items()})
+        return _resolved(part, catalogue, {"width": plan.width, "is_causal": side and side.is_causal})
+
+    return with_parts(plan, change)
 
 
 def _resolved(part: Part, catalogue: Catalogue[Any], given: dict[str, Any]) -> Part:

@@ -3,14 +3,15 @@
 Stacks, mixers and crosses declare what they need and give (`parts.layers`, `parts.mixer`); no rule knows one by name.
 """
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
 from itertools import chain
 from typing import Any
 
 import torch
 
 from weft.errors import WeftError
+from weft.parts.heads import Head
 from weft.parts.layers import FINAL_STATES, Decoder, EncoderStack
 from weft.parts.mixer import Mixer
 from weft.plans import catalogues as c
@@ -25,40 +26,9 @@ SIDE_SLOTS: dict[str, Catalogue[Any]] = {
 STACKS: dict[str, Catalogue[Any]] = {"encoder": c.ENCODERS, "decoder": c.DECODERS}
 MODEL_SLOTS: dict[str, Catalogue[Any]] = {"embedding": c.EMBEDDINGS, "position": c.POSITIONS, "head": c.HEADS}
 
-# Bounds by the name of a setting or of a part's option: the same name has the same bounds.
-_SIZES = (
-    "vocabulary",
-    "width",
-    "layers",
-    "heads",
-    "kv_heads",
-    "key_width",
-    "value_width",
-    "hidden",
-    "limit",
-    "kernel",
-    "dilation",
-    "factor",
-)
-_COUNTS = ("steps", "batch_tokens", "accumulate", "longest", "validate_every", "average_of", "length")
-AT_LEAST = dict.fromkeys((*_SIZES, *_COUNTS), 1)
-AT_LEAST |= dict.fromkeys(("weight_decay", "clip", "patience", "seed", "warmup"), 0)
-# Plans are untrusted: beyond these, one line of text could exhaust the memory or never finish.
-AT_MOST = {"layers": 1000, "heads": 2**12, "kv_heads": 2**12, "hidden": 2**20, "factor": 10, "std": 10, "seed": 2**62}
-AT_MOST |= dict.fromkeys(("width", "key_width", "value_width", "longest", "length"), 2**16)
-AT_MOST |= dict.fromkeys(("vocabulary", "limit"), 2**24)
-AT_MOST |= {"kernel": 2**8, "dilation": 2**10}  # a window is padded with zeros as far as it reaches
-RATES = ("dropout", "bpe_dropout", "smoothing", "beta1", "beta2", "momentum", "ema", "floor")
-BOUNDED_ELSEWHERE = ("features",)  # by rules of their own; every other number is positive
-WORDS = {
-    "average": ("last", "best"),
-    "direction": ("forward", "backward", "both"),
-    "precision": ("auto", "float32", "bfloat16"),
-    "sharing": ("joint", "separate"),
-}
-
 NONE = "none"  # in any slot, the part that does nothing
-BASES = {"encoder.stack": EncoderStack, "decoder.stack": Decoder, "mixer": Mixer, "cross": Mixer}  # of their classes
+# Of the classes in these slots.
+BASES = {"encoder.stack": EncoderStack, "decoder.stack": Decoder, "mixer": Mixer, "cross": Mixer, "head": Head}
 
 
 def check(plan: Plan) -> None:
@@ -83,8 +53,7 @@ def _wrong_choices(plan: Plan) -> Iterator[str]:
     for where, part in (("task", plan.task), ("codec", plan.codec)):
         for option in part.options:
             yield f"{where}: {part.name} has no option {option!r}."
-    for where, value in _values(plan):
-        yield from out_of_bounds(where, value)
+    yield from _settings(plan)
 
 
 def _merged(lines: Iterable[str]) -> list[str]:
@@ -112,6 +81,14 @@ def every_part(plan: Plan) -> Iterator[tuple[str, Catalogue[Any], Part]]:
     yield "training.batching", c.BATCHINGS, plan.training.batching
 
 
+def with_parts(plan: Plan, change: Callable[[str, Catalogue[Any], Part], Part]) -> Plan:
+    """The plan with every part changed: (setting, catalogue, part) → part."""
+    slots: dict[str, list[Part]] = {}
+    for where, catalogue, part in every_part(plan):
+        slots.setdefault(where, []).append(change(where, catalogue, part))
+    return plan.with_settings({where: parts if parts[1:] else parts[0] for where, parts in slots.items()})
+
+
 def settings_of_parts(plan: Plan) -> dict[str, list[str]]:
     """By the name of an option, the settings that reach it: {"heads": ["mixer.heads", "cross.heads"], …}."""
     found: dict[str, dict[str, None]] = {}
@@ -127,48 +104,32 @@ def having(option: str) -> list[str]:
     return [f"{each.slot}={name}" for each in c.ALL for name in each if option in each.options(name)]
 
 
-def _values(plan: Plan) -> Iterator[tuple[str, Any]]:
-    """Every number and word of a plan, with its setting."""
-    yield from ((name, value) for name, value in vars(plan).items() if isinstance(value, int | float | str))
-    for name, section in {**plan.sides(), "training": plan.training}.items():
-        yield from ((f"{name}.{key}", value) for key, value in vars(section).items())
-    for where, _, part in every_part(plan):
-        yield from ((f"{where}.{key}", value) for key, value in part.leaves())
-
-
-def out_of_bounds(where: str, value: Any) -> Iterator[str]:
-    """What is wrong with the value of a setting, by the last word of its path."""
-    name = where.rpartition(".")[2]
-    if name in WORDS and value not in WORDS[name]:
-        yield f"{where}: expected {' or '.join(WORDS[name])}, got {value!r}."
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return
-    if name in AT_LEAST and not value >= AT_LEAST[name]:
-        yield f"{where}: expected at least {AT_LEAST[name]}, got {value}."
-    if name in AT_MOST and value > AT_MOST[name]:
-        yield f"{where}: expected at most {AT_MOST[name]}, got {value}."
-    if value == math.inf and name not in RATES:
-        yield f"{where}: expected a finite number, got {value}."
-    if name in RATES and not 0 <= value < 1:
-        yield f"{where}: expected a rate, 0 ≤ p < 1, got {value}."
-    if name not in (*AT_LEAST, *RATES, *BOUNDED_ELSEWHERE) and not value > 0:
-        yield f"{where}: expected more than 0, got {value}."
+def _settings(plan: Plan) -> Iterator[str]:
+    """What is wrong with the numbers and words of a plan's sections."""
+    sections: dict[str, Any] = {"": plan, **plan.sides(), "training": plan.training}
+    for where, section in sections.items():
+        for field in fields(section):
+            name = f"{where}.{field.name}".lstrip(".")
+            yield from field.metadata["option"].problems(getattr(section, field.name), name)
 
 
 def _combinations(plan: Plan) -> Iterator[str]:
     for where, catalogue, part in every_part(plan):
         if catalogue in (c.MIXERS, c.CROSSES):
             yield from _heads_that_do_not_divide(plan.width, where, catalogue, part)
-    for side, slots in plan.sides().items():
+    sides = plan.sides()
+    for side, slots in sides.items():
         if len(kinds := dict.fromkeys(part.name for part in parts_of(slots.wiring))) > 1:
             yield f"{side}.wiring: expected the same for all layers, got {', '.join(kinds)}; set one."
-    yield from _decoder_directions(plan)
-    yield from _decoder(plan)
-    if "encoder" in plan.sides():
+    if "decoder" in sides:
+        yield from _decoder_directions(plan)
+        yield from _decoder(plan)
+    if "encoder" in sides:
         yield from _encoder_directions(plan)
+    if "encoder" in sides and "decoder" in sides:
         yield from _attention(plan)
         yield from _extras(plan)
-    else:
+    elif "decoder" in sides:
         yield from _alone(plan)
     yield from _positions(plan)
 
@@ -184,7 +145,7 @@ def _decoder_directions(plan: Plan) -> Iterator[str]:
 
 def _encoder_directions(plan: Plan) -> Iterator[str]:
     for part in parts_of(plan.encoder.mixer):
-        if part.name in c.CELLS and part.options.get("direction") in (None, "both") and plan.width < 2:
+        if _is_recurrent(part.name) and part.options.get("direction") in (None, "both") and plan.width < 2:
             yield (
                 f"width: two directions need at least 2, half of it each, got {plan.width}; "
                 "set width=2, or encoder.mixer.direction=forward."
@@ -196,13 +157,18 @@ def _declared(catalogue: Catalogue[Any], name: str) -> Any:
     return (catalogue.makes(name) if name in catalogue else None) or BASES[catalogue.slot]
 
 
+def _is_recurrent(mixer: str) -> bool:
+    return bool(_declared(c.MIXERS, mixer).is_recurrent)
+
+
 def _decoder(plan: Plan) -> Iterator[str]:
-    """The decoder has what its stack needs, and nothing that its stack has no place for."""
+    """The decoder has what its stack needs, and nothing that its stack does not support."""
     decoder, stack = plan.decoder, plan.decoder.stack.name
     declared = _declared(c.DECODERS, stack)
-    foreign = [name for name in _names(decoder.mixer, decoder.layers) if name in c.MIXERS and name not in c.CELLS]
+    foreign = [name for name in _names(decoder.mixer, decoder.layers) if name in c.MIXERS and not _is_recurrent(name)]
     if declared.is_recurrent and foreign:
-        yield f"decoder.mixer: {stack} needs a recurrent mixer, {' or '.join(c.CELLS)}, got {foreign[0]}."
+        recurrent = " or ".join(filter(_is_recurrent, c.MIXERS))
+        yield f"decoder.mixer: {stack} needs a recurrent mixer, {recurrent}, got {foreign[0]}."
     if declared.most_layers is not None and decoder.layers > declared.most_layers:
         like = [name for name in c.DECODERS if _is_deeper(c.DECODERS.makes(name), declared)]
         yield (
@@ -211,12 +177,12 @@ def _decoder(plan: Plan) -> Iterator[str]:
         )
     for slot in declared.without:
         if named := [part.name for part in parts_of(getattr(decoder, slot)) if part.name != NONE]:
-            yield f"decoder.{slot}: {stack} has no place for {named[0]}; set decoder.{slot}={NONE}."
+            yield f"decoder.{slot}: {stack} does not support {named[0]}; set decoder.{slot}={NONE}."
     for slot in declared.without_at_bottom:
         bottom, *above = _names(getattr(decoder, slot), decoder.layers)
         if bottom != NONE:
             rest = f"'decoder.{slot}=[{', '.join([NONE, *above])}]'" if above else f"decoder.{slot}={NONE}"
-            yield f"decoder.{slot}: the bottom layer of {stack} has no place for {bottom}; set {rest}."
+            yield f"decoder.{slot}: the bottom layer of {stack} does not support {bottom}; set {rest}."
 
 
 def _alone(plan: Plan) -> Iterator[str]:
@@ -297,9 +263,9 @@ def _final_states(plan: Plan) -> Iterator[str]:
         )
     for i in range(min(encoder.layers, decoder.layers)):
         theirs, own = part_of_layer(encoder.mixer, i), part_of_layer(decoder.mixer, i)
-        if own.name in c.CELLS and theirs.name in c.MIXERS and theirs.name != own.name:
+        if _is_recurrent(own.name) and theirs.name in c.MIXERS and theirs.name != own.name:
             yield f"encoder.mixer: {taker} needs final states of its own mixer, {own.name}, got {theirs.name}."
-        elif theirs.name in c.CELLS and theirs.options.get("direction") not in ("forward", "backward"):
+        elif _is_recurrent(theirs.name) and theirs.options.get("direction") not in ("forward", "backward"):
             yield (
                 f"encoder.mixer: {taker} needs final states of one direction, got both; "
                 "set encoder.mixer.direction=backward."
@@ -331,10 +297,10 @@ def _positions(plan: Plan) -> Iterator[str]:
                 features = c.POSITIONS.makers[position.name](plan.width).features
         if isinstance(features, int) and not 0 < features < plan.width:
             yield f"position.features: expected 1 to {plan.width - 1}, got {features}."
-        if plan.head.name == "tied":
+        if _declared(c.HEADS, plan.head.name).is_tied:
             yield (
-                f"head: tied needs embeddings as wide as the model, and {position.name} positions take a part of the "
-                "width; set head=linear, or position=sinusoid."
+                f"head: {plan.head.name} needs embeddings as wide as the model, but {position.name} positions take a "
+                "part of the width; set head=linear, or position=sinusoid."
             )
     limit, block = c.POSITIONS.value(position, "limit"), c.BATCHINGS.value(plan.training.batching, "length")
     setting, longest = ("longest", plan.training.longest) if block is None else ("batching.length", block)

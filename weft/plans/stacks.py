@@ -1,6 +1,6 @@
 """Makers of encoders and decoders, which assemble the parts of one side."""
 
-from typing import Protocol
+from typing import Annotated, Protocol
 
 from torch import nn
 
@@ -8,6 +8,7 @@ from weft.parts import decoders
 from weft.parts.encoders import FinalStates, Stretched, WithEmbeddings
 from weft.parts.layers import DecoderStack, EncoderStack, Layer, Sublayer, Wiring
 from weft.parts.mixer import Mixer
+from weft.parts.options import Number
 from weft.parts.recurrent import Cell
 
 
@@ -69,7 +70,9 @@ def final_states(parts: SideParts) -> FinalStates:
     return FinalStates(_layers(parts), parts.closing())
 
 
-def stretched(parts: SideParts, *, factor: float = 1.2) -> Stretched:
+def stretched(
+    parts: SideParts, *, factor: Annotated[float, Number("target positions per source position", 1, 10)] = 1.2
+) -> Stretched:
     """Layers over a source that is stretched to about the length of its translation (arXiv:1610.10099)"""
     return Stretched(_layers(parts), parts.closing(), factor)
 
