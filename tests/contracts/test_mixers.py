@@ -1,9 +1,15 @@
 """Contracts of every mixer and cross: (x, call) → x, over a sequence's own past, all of it, or the encoder's memory."""
 
+import math
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode
 
 from tests.contracts.tiny import B, D, T, filled, part, random, there_and_back, without_gradient
 from weft.parts.call import Call, Memory, State
@@ -107,14 +113,64 @@ def test_a_mixer_reaches_as_far_as_it_declares(name: str, use: str) -> None:
     assert max(seen) == (T - 1 if mix.reach is None else min(mix.reach, T - 1))
 
 
+@pytest.mark.parametrize(
+    ("name", "complexity", "steps"),
+    [
+        *(("attention", "t²·k", 1), ("additive", "t²·k", 1), ("lstm", "t·k²", 7), ("gru", "t·k²", 7)),
+        *((name, "w·t·k²", 1) for name in ("convolution", "plain-convolution", "bottleneck")),
+    ],
+)
+def test_the_table_of_the_lectures(name: str, complexity: str, steps: int) -> None:
+    mix = mixer(name, "causal" if name in MIXERS else "cross")
+    assert (mix.complexity, mix.sequential_steps(7)) == (complexity, steps)
+
+
+class Operations(TorchDispatchMode):
+    """Counts what torch is asked to compute: each operation is a step that the next one may wait for."""
+
+    count = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.count += 1
+        return func(*args, **(kwargs or {}))
+
+
+def operations(name: str, use: str, t: int = 64, k: int = D, kernel: int = 3) -> tuple[int, int]:
+    """Floating-point operations of a layer on t tokens, and how many operations of torch they are."""
+    choice = CROSSES if use == "cross" else MIXERS
+    chosen = Part(name) if use == "cross" else CHOICES[name]
+    if "kernel" in choice.options(chosen.name):
+        chosen = chosen.with_option("kernel", kernel)
+    with torch.device("meta"), sdpa_kernel(SDPBackend.MATH):
+        mix = choice.build(chosen, *((k,) if use == "cross" else (k, use == "causal"))).eval()
+        memory = Memory(torch.empty(1, t, k), torch.empty(1, t, dtype=torch.bool))
+        asked = Call(memory=memory if use == "cross" else None)
+        with FlopCounterMode(display=False) as flops:
+            mix(torch.empty(1, t, k), asked)
+        with Operations() as calls:
+            mix(torch.empty(1, t, k), asked)
+    return flops.get_total_flops(), calls.count
+
+
 @every_use
-def test_a_mixer_declares_what_the_lectures_compare_it_by(name: str, use: str) -> None:
-    """The table of the lectures, for every entry of the catalogues."""
-    recurrent, convolution = ("t·k²", 7), ("w·t·k²", 1)
-    convolutions = dict.fromkeys(("convolution", "plain-convolution", "bottleneck"), convolution)
-    table = {"lstm": recurrent, "gru": recurrent, **convolutions}
-    mix = mixer(name, use)
-    assert (mix.complexity, mix.sequential_steps(7)) == table.get(name, ("t²·k", 1))
+def test_a_mixer_costs_what_it_declares(name: str, use: str) -> None:
+    """Doubling a size multiplies the operations by 2 to the power that the declared term has of it."""
+    mix, sizes = mixer(name, use), {"t": 128, "k": 8, "kernel": 128}
+    powers = {"t": mix.complexity.count("t") + mix.complexity.count("t²")}
+    powers["k"] = mix.complexity.count("k") + mix.complexity.count("k²")
+    powers["kernel"] = mix.complexity.count("w")
+    once, _ = operations(name, use, **sizes)
+    for size, power in ((size, power) for size, power in powers.items() if power):
+        twice, _ = operations(name, use, **{**sizes, size: 2 * sizes[size]})
+        assert math.log2(twice / once) == pytest.approx(power, abs=0.25), size
+
+
+@every_use
+def test_a_mixer_takes_as_many_steps_as_it_declares(name: str, use: str) -> None:
+    """More operations one after the other for more tokens, if it has more sequential steps."""
+    mix, (_, few), (_, many) = mixer(name, use), operations(name, use, t=7), operations(name, use, t=14)
+    assert (many > 1.5 * few) == (mix.sequential_steps(14) > mix.sequential_steps(7))
+    assert mix.sequential_steps(7) in (1, 7)
 
 
 @pytest.mark.parametrize("pieces", [[1, 1, 1, 1, 1], [2, 1, 2]], ids=["one by one", "in pieces"])
