@@ -19,7 +19,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("desk")
     (folder / "text.txt").write_text("\n".join(LINES))
     (folder / "prompts.txt").write_text("red cat\nblue\n")
-    settings = {**SMALL_ALONE, "batching.length": 16, "position.limit": 32}
+    (folder / "odd.txt").write_text("red\nß\n")
+    settings = {**SMALL_ALONE, "batching.length": 32, "position.limit": 32}
     package.train(plan("gpt-tiny").with_settings(settings), folder / "text.txt", None, folder / "run")
     return folder
 
@@ -67,17 +68,22 @@ def test_generate_says_that_the_context_slid(desk: Path) -> None:
     [
         (["generate", "run", "red", "--prompts", "prompts.txt"], "give a prompt or --prompts FILE, not both."),
         (["generate", "run", "red", "-n", "3", "--beam", "2"], "--n 3 needs --beam 3 or more, got 2."),
-        (["generate", "run", "ß"], "'ß' is not among the "),
+        (
+            ["generate", "run", "red", "--beam", "2", "--top-k", "5"],
+            "--top-k is for sampling and has no effect with --beam.",
+        ),
+        (["generate", "run", "--prompts", "odd.txt"], "odd.txt:2: 'ß' is not"),
+        (["generate", "run", "ß"], "'ß' is not in this model's vocabulary of "),
         (["generate", "en-de", "red"], "en-de is for translation; use weft translate en-de."),
         (["translate", "run"], "run is for language-model; use weft generate run."),
         (["evaluate", "run"], "run needs --text FILE."),
         (
             ["evaluate", "run", "--source", "text.txt"],
-            "--source cannot be used with run: its verb is generate.",
+            "--source cannot be used with run, a model for weft generate.",
         ),
         (
             ["evaluate", "en-de", "--text", "text.txt"],
-            "--text cannot be used with en-de: its verb is translate.",
+            "--text cannot be used with en-de, a model for weft translate.",
         ),
         (["evaluate", "run", "--text", "gone.txt"], "gone.txt"),
         (["evaluate", "run", "--text", "text.txt", "--stride", "33"], "stride must be between 1 and the context of 32"),

@@ -156,3 +156,28 @@ def test_examples_are_texts_in_tuples() -> None:
     assert passage_of(("a text",)) == passage_of(["a text"]) == Passage("a text")
     with pytest.raises(WeftError, match=r"expected a text in a tuple, such as \('some text',\), got 'a text'"):
         passage_of("a text")
+
+
+def held_out_texts(texts: list[str]) -> tuple[list[str], list[str]]:
+    learned, valid = held_out([Passage(text) for text in texts])
+    return [p.text for p in learned], [p.text for p in valid]
+
+
+def test_no_word_is_cut_where_a_text_is_held_out() -> None:
+    text = "a quick brown fox jumps over it"  # 31 characters: the last 3 begin in the middle of "it"
+    assert held_out_texts([text]) == (["a quick brown fox jumps over"], [" it"])
+    assert held_out_texts(["ab " * 9 + "abcdef ghi"]) == (["ab " * 9 + "abcdef "], ["ghi"])
+
+
+def test_no_short_document_is_cut_where_a_tenth_is_held_out() -> None:
+    learned, valid = held_out_texts([f"line {i:02}" for i in range(25)])
+    assert (len(learned), len(valid)) == (23, 2)
+    assert {len(text) for text in (*learned, *valid)} == {7}
+
+
+def test_records_that_are_passed_over_are_counted_where_a_part_is_held_out(tmp_path: Path) -> None:
+    path = tmp_path / "some.jsonl"
+    path.write_text('{"text": "long enough to be split"}\n{"txt": "x"}\n{"text": 5}\n\n')
+    learned, valid = held_out(read_documents([path]))
+    assert [p.text for part in (learned, valid) for p in part]
+    assert learned.passed_over == {str(path): {"without a text": 2, "blank": 1}}

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from tests.tasks.texts import BYTES, CHARACTERS, TEXT, generator
+from weft.decoding import Sample
 from weft.decoding.continuous import Continuation, Step
 from weft.decoding.sampling import Sampling
 from weft.defaults import TEMPERATURE
@@ -183,10 +184,12 @@ def test_prompts(tmp_path: Path, model: Generator) -> None:
 
 
 def test_context(tmp_path: Path, model: Generator) -> None:
-    """That of the positions; else that of training if it attends; else any."""
+    """What was read at once in training, where there are positions or attention; else any."""
     assert model.context == 16
-    assert generator(tmp_path / "sinusoid", position="sinusoid").context == 8
-    free = generator(tmp_path / "lstm", mixer="lstm", position="none")
+    short = {"batching.length": 8}
+    assert generator(tmp_path / "learned", **short).context == 8  # positions 8 to 15 were never trained
+    assert generator(tmp_path / "sinusoid", position="sinusoid", **short).context == 8
+    free = generator(tmp_path / "lstm", mixer="lstm", position="none", **short)
     assert (free.context, free.limit) == (None, 9)
 
 
@@ -288,3 +291,19 @@ def test_attention_of_a_given_continuation(model: Generator) -> None:
         seen.of("cross")
     with pytest.raises(WeftError, match="the text has 18 tokens; this model sees 16 at once"):
         model.attention(TEXT[:18], "")
+
+
+def test_texts_may_be_given_alone(model: Generator) -> None:
+    alone = model.evaluate(TEXT)
+    assert alone.scores == model.evaluate([TEXT]).scores == model.evaluate([(TEXT,)]).scores
+    assert alone.to_dict()["context"] == alone.to_dict()["stride"] == 16
+
+
+def test_other_searches_are_not_sampling(model: Generator) -> None:
+    with pytest.raises(WeftError, match=r"expected weft\.decoding\.sampling\.Sampling, got Sample"):
+        model.complete(["to be"], Sample())  # type: ignore[arg-type]
+
+
+def test_log_probs_of_unknown_ids(model: Generator) -> None:
+    with pytest.raises(WeftError, match="token ids must be between 0 and"):
+        model.log_probs([999])

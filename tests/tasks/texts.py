@@ -22,7 +22,7 @@ def generator(
     folder: Path, codec: TextCodec = CHARACTERS, *, seed: int = 1, starts: bool = False, **settings: Any
 ) -> Generator:
     """By default, it sees 16 tokens at once."""
-    small = {**SMALL_ALONE, "dropout": 0.0, "batching.length": 8, "vocabulary": len(codec), "codec": codec.name}
+    small = {**SMALL_ALONE, "dropout": 0.0, "batching.length": 16, "vocabulary": len(codec), "codec": codec.name}
     if "position" not in settings:
         small["position.limit"] = 16
     if "mixer" in settings:

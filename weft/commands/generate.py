@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.commands.options import Device, Json, Model
+from weft.commands.options import Device, Json, Model, given
 from weft.defaults import TEMPERATURE
 
 if TYPE_CHECKING:
@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from weft.tasks.generator import Generator
 
 
+OF_SAMPLING = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "stop", "seed", "alternatives")
+
+
 def generate(
+    context: typer.Context,
     model: Model,
     prompt: Annotated[
         str | None, typer.Argument(help="The text to continue; by default standard input, if it is not a terminal.")
@@ -55,6 +59,8 @@ def generate(
     from weft.errors import WeftError
     from weft.tasks import load
 
+    if beam is not None and (unused := given(context, OF_SAMPLING)):
+        raise WeftError(f"--{unused[0].replace('_', '-')} is for sampling and has no effect with --beam.")
     if prompt is not None and prompts is not None:
         raise WeftError("give a prompt or --prompts FILE, not both.")
     if prompts is not None:
@@ -63,6 +69,7 @@ def generate(
         piped = prompt is None and not sys.stdin.isatty()
         texts = ["\n".join(read_lines(sys.stdin.buffer)) if piped else prompt or ""]
     generator = load(model, device, "generate")
+    _refuse_unreadable(generator, texts, prompts)
     if beam is not None and n > beam:
         raise WeftError(f"--n {n} needs --beam {n} or more, got {beam}.")
     sampling = Sampling(temperature, top_k, top_p, min_p, repetition_penalty)
@@ -77,8 +84,24 @@ def generate(
     for text, some in zip(texts, found):
         for one in some:
             print(json.dumps({"prompt": text, **one.to_dict()}, ensure_ascii=False) if as_json else text + one.text)
+            if n > 1 and not as_json:
+                print()  # a continuation may have several lines
     if any(one.has_slid for some in found for one in some):
         _say_that_it_slid(generator)
+
+
+def _refuse_unreadable(generator: "Generator", texts: list[str], file: Path | None) -> None:
+    """Raise one error that lists all prompts with unknown characters."""
+    from weft.errors import WeftError
+
+    wrong = []
+    for number, text in enumerate(texts, 1):
+        try:
+            generator.prompt(text)
+        except WeftError as error:
+            wrong.append(f"{file}:{number}: {error}" if file else str(error))
+    if wrong:
+        raise WeftError("\n".join(wrong))
 
 
 def _stream(generator: "Generator", text: str, sampling: "Sampling", options: dict[str, Any]) -> None:

@@ -63,7 +63,10 @@ class Part:
         self.documents = documents
         self.first = first
         self.last = last
-        self.passed_over: dict[str, dict[str, int]] = {}
+
+    @property
+    def passed_over(self) -> dict[str, dict[str, int]]:
+        return getattr(self.documents, "passed_over", {})
 
     @property
     def size(self) -> int:
@@ -100,10 +103,23 @@ def read_documents(paths: Sequence[Path], split: str = "file") -> Documents:
 
 
 def held_out(documents: Iterable[Passage]) -> tuple[Part, Part]:
-    """Split off the last tenth of the characters."""
+    """Split off the last tenth of the characters. No word is cut, and no document that is shorter than a tenth."""
     size = sum(len(passage_of(passage).text) for passage in documents)
-    cut = size - int(size * HELD_OUT)
+    cut = _boundary(documents, size - int(size * HELD_OUT), size)
     return Part(documents, 0, cut), Part(documents, cut, size)
+
+
+def _boundary(documents: Iterable[Passage], cut: int, size: int) -> int:
+    """Where a document or a word ends next to this character; the character itself if that leaves nothing behind it."""
+    end = 0
+    for text, starts, ends in map(passage_of, documents):
+        first, end = end, end + len(text)
+        if end >= cut:
+            if starts and ends and len(text) < size * HELD_OUT:
+                return end if end < size else first
+            space = re.compile(r"\s").search(text, cut - first)
+            return first + space.start() if space else cut
+    return cut
 
 
 def _inside(folder: Path) -> list[Path]:

@@ -1,7 +1,7 @@
 """The report of an evaluation."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from weft.evaluation.scores import Score
@@ -18,6 +18,7 @@ class Report:
     left_out: int  # examples that are longer than the model's positions, and so have no perplexity
     seconds: float  # of predicting
     predictions: Sequence[str] = ()
+    settings: Mapping[str, int] = field(default_factory=dict)  # on which the scores depend
 
     def score(self, name: str) -> Score:
         """The score of the metric with this name."""
@@ -29,6 +30,7 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         return {
             **{score.metric.name: score.to_json() for score in self.scores},
+            **self.settings,
             "left_out": self.left_out,
             self.unit: self.examples,
             "seconds": self.seconds,

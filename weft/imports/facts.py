@@ -10,6 +10,7 @@ from weft.errors import WeftError
 
 MOST_BYTES = 2**28  # of a JSON file; a tokenizer.json of 256,000 tokens has 30 MB
 LARGEST = 2**31  # of a whole number
+MOST_LAYERS = 1000
 
 
 class Facts:
@@ -27,6 +28,12 @@ class Facts:
             return value
         self._miss(name, value, "a whole number above 0")
         return 1
+
+    def layers(self, name: str) -> int:
+        """A number of layers; they are built one by one, so it is bounded before anything else."""
+        count = self.whole(name)
+        self.fit(count <= MOST_LAYERS, f"decoder.layers: expected at most {MOST_LAYERS}, got {count}.")
+        return min(count, MOST_LAYERS)
 
     def real(self, name: str, default: float | None = None) -> float:
         value = self._value(name, default)
@@ -63,7 +70,7 @@ class Facts:
         value = self.values.get(name)
         if name in self.values and value not in allowed:
             shown = " or ".join(json.dumps(each) for each in allowed)
-            self.wrong.append(f"{slot}: {self.where} has {name} = {_short(value)}, and weft can express {shown} only.")
+            self.wrong.append(f"{slot}: {self.where} has {name} = {_short(value)}, but weft supports only {shown}.")
 
     def fit(self, holds: bool, sentence: str) -> None:
         if not holds:

@@ -82,7 +82,7 @@ def read_gguf(file: Path) -> Found:
     facts = Facts(values, str(file))
     kind = values.get("general.architecture")
     if kind != "llama":
-        raise WeftError(f"model: {file} has general.architecture = {kind!r}, and weft imports 'llama' only.")
+        raise WeftError(f"model: {file} has general.architecture = {kind!r}, but weft imports only 'llama'.")
     facts.must_be("llama.rope.scaling.type", [None, "none"], "mixer.position")
     facts.fit(ROTARY_FACTORS not in tensors, f"mixer.position: {file} scales its rotary positions ({ROTARY_FACTORS}).")
     facts.must_be("llama.expert_count", [None, 0], "feed_forward")
@@ -92,7 +92,7 @@ def read_gguf(file: Path) -> Found:
     pieces = _pieces(facts)
     sizes = Sizes(
         width,
-        facts.whole("llama.block_count"),
+        facts.layers("llama.block_count"),
         heads,
         facts.whole("llama.attention.head_count_kv", heads),
         key_width,
@@ -122,7 +122,7 @@ def read_file(file: Path) -> tuple[dict[str, Any], Mapping[str, Tensor]]:
     cursor = Cursor(data, str(file))
     cursor.take(len(MAGIC))
     if (version := cursor.number("I")) not in VERSIONS:
-        raise WeftError(f"{file} is GGUF of version {version}, and weft reads versions 2 and 3.")
+        raise WeftError(f"{file} is GGUF of version {version}, but weft reads versions 2 and 3.")
     tensors, count = cursor.number("Q"), cursor.number("Q")
     values: dict[str, Any] = {}
     for _ in range(count):
@@ -154,7 +154,7 @@ def _tensor(data: mmap.mmap, name: str, begin: int, shape: tuple[int, ...], kind
     try:
         quantised = GGMLQuantizationType(kind)
     except ValueError:
-        raise WeftError(f"{where}: {name} is quantised in a way that this gguf does not know, {kind}.") from None
+        raise WeftError(f"{where}: quantisation {kind} of {name} is not supported by the installed gguf.") from None
     block, size = GGML_QUANT_SIZES[quantised]
     if shape[-1] % block:
         raise WeftError(
@@ -186,7 +186,7 @@ def _pieces(facts: Facts) -> list[Piece]:
     scores = facts.values.get("tokenizer.ggml.scores") or [0.0] * len(tokens)
     kinds = facts.values.get("tokenizer.ggml.token_type") or [Piece.NORMAL] * len(tokens)
     if not (isinstance(scores, list) and isinstance(kinds, list) and len(scores) == len(kinds) == len(tokens)):
-        raise WeftError(f"{facts.where} has {len(tokens):,} tokens, and not as many scores and kinds.")
+        raise WeftError(f"{facts.where} has {len(tokens):,} tokens, but a different number of scores or types.")
     return [Piece(*piece) for piece in zip(tokens, scores, kinds)]
 
 
@@ -202,7 +202,7 @@ def _codec(facts: Facts, pieces: list[Piece]) -> tuple[PublicTokeniser, bool]:
                 made = from_merges(pieces, _merges(values), str(values.get("tokenizer.ggml.pre", "default")))
                 starts = False
             case _:
-                raise WeftError(f"tokenizer.ggml.model is {kind!r}, and weft reads 'llama' and 'gpt2'.")
+                raise WeftError(f"tokenizer.ggml.model is {kind!r}, but weft reads 'llama' and 'gpt2'.")
         end = _special(values, "eos", len(pieces))
         if end is None:
             raise WeftError("it names no end token (tokenizer.ggml.eos_token_id).")

@@ -18,7 +18,7 @@ IGNORED = r"\.attn\.(masked_)?bias$|^lm_head\.weight$"  # masks, and a tied head
 
 def gpt2(config: Facts, tensors: Tensors, is_transposed: bool = True) -> Shape:
     """Map a GPT-2. `is_transposed`: matrices are (in, out), as OpenAI and Hugging Face store them."""
-    width, layers, heads = (config.whole(name) for name in ("n_embd", "n_layer", "n_head"))
+    width, layers, heads = config.whole("n_embd"), config.layers("n_layer"), config.whole("n_head")
     context, vocabulary = config.whole("n_positions", 1024), config.whole("vocab_size")
     hidden, epsilon = config.whole("n_inner", 4 * width), config.real("layer_norm_epsilon", 1e-5)
     is_tied = config.flag("tie_word_embeddings", True)

@@ -26,7 +26,7 @@ def read_huggingface(folder: Path) -> Found:
     kind = config.values.get("model_type")
     if kind not in SHAPES:
         known = ", ".join(map(repr, SHAPES))
-        raise WeftError(f"model: {config.where} has model_type = {kind!r}, and weft imports {known} only.")
+        raise WeftError(f"model: {config.where} has model_type = {kind!r}, but weft imports only {known}.")
     shape = SHAPES[kind](config, Tensors(read_tensors(folder), str(folder)))
     codec, starts, facts = _tokeniser(folder, config, shape.plan.vocabulary)
     return Found(shape, codec, {"starts": starts, **facts, **_template(folder)})
@@ -43,7 +43,7 @@ def _llama(config: Facts, tensors: Tensors) -> Shape:
     width, heads = config.whole("hidden_size"), config.whole("num_attention_heads")
     sizes = Sizes(
         width,
-        config.whole("num_hidden_layers"),
+        config.layers("num_hidden_layers"),
         heads,
         config.whole("num_key_value_heads", heads),
         config.whole("head_dim", max(1, width // heads)),

@@ -23,13 +23,12 @@ def import_model(source: Path, out: Path, tokenizer: Path | None = None) -> Fold
     """
     if out.exists():
         raise WeftError(f"{out} already exists; choose another --out.")
-    if not out.parent.is_dir():
-        raise WeftError(f"{out} could not be written: the folder {out.parent} does not exist.")
     form, found = read(source, tokenizer)
     name = source.resolve().stem if source.is_file() else source.resolve().name
     plan = replace(found.shape.plan, name=name, about=f"imported from {form}")
     draft = out.with_name(f".{out.name}.draft")
     shutil.rmtree(draft, ignore_errors=True)
+    draft.parent.mkdir(parents=True, exist_ok=True)
     try:
         folder = Folder(draft)
         noted = {"imported": {"from": name, "format": form}, "context": found.shape.context, **_kept(found.facts)}

@@ -12,7 +12,7 @@ import torch
 from weft.data.codecs import PublicTokeniser
 from weft.data.codecs.public import SPACE
 from weft.errors import WeftError
-from weft.imports.facts import Facts
+from weft.imports.facts import MOST_LAYERS, Facts
 from weft.imports.llama import GGUF, Sizes, llama
 from weft.imports.shape import Found
 from weft.imports.tensors import Tensors
@@ -24,7 +24,6 @@ LATER = 0x616B3432  # how files of version 1 and later begin
 UNKNOWN, START, END, BYTES = 0, 1, 2, 3  # the ids that every such vocabulary begins with; 256 bytes follow
 NAMES = ("<unk>", "<s>", "</s>")
 LONGEST_PIECE = 2**16  # bytes
-MOST_LAYERS = 1000
 
 
 def read_llama2c(file: Path, tokenizer: Path | None = None) -> Found:
@@ -46,7 +45,7 @@ def _sizes(file: Path) -> tuple[Sizes, int]:
     numbers = dict(zip(NUMBERS, HEADER.unpack(head)))
     if numbers["width"] == LATER:
         raise WeftError(
-            f"{file} is a model of llama2.c in format {numbers['hidden']}, and weft reads format 0, "
+            f"{file} is a model of llama2.c in format {numbers['hidden']}, but weft reads format 0, "
             "which `export.py --version 0` of llama2.c writes."
         )
     is_tied = numbers["vocabulary"] > 0
@@ -108,7 +107,7 @@ def _vocabulary_of(file: Path, size: int, given: Path | None) -> Path:
     for name in names:
         if (file.parent / name).is_file():
             return file.parent / name
-    raise WeftError(f"{file} has no vocabulary beside it, {' or '.join(names)}; name one with --tokenizer FILE.")
+    raise WeftError(f"there is no {' or '.join(names)} next to {file}; name one with --tokenizer FILE.")
 
 
 def read_pieces(file: Path, size: int) -> list[Piece]:
@@ -133,7 +132,7 @@ def read_pieces(file: Path, size: int) -> list[Piece]:
         place += length
         pieces.append(_piece(len(pieces), text, score))
     if len(pieces) != size:
-        raise WeftError(f"{file} has {len(pieces)} pieces, and the model has a vocabulary of {size}.")
+        raise WeftError(f"{file} has {len(pieces)} pieces, but the model has a vocabulary of {size}.")
     if any(piece.text != _byte(i) for i, piece in enumerate(pieces[BYTES : BYTES + 256])) or size < BYTES + 256:
         raise WeftError(
             f"{file} is not a tokenizer.bin of llama2.c: its pieces {BYTES} to {BYTES + 255} are not the bytes."

@@ -71,7 +71,7 @@ def _parts(index: Path) -> list[str]:
     parts = sorted(set(map(str, places.values())))
     for part in parts:
         if not INDEX.fullmatch(part):
-            raise WeftError(f"{index} names {part!r}: expected files beside it.")
+            raise WeftError(f"{index} names {part!r}: expected a file in the same folder.")
         if not (index.parent / part).is_file():
             raise WeftError(f"{index} names {part}, which is missing.")
     return parts
@@ -90,8 +90,7 @@ def _unpickled(file: Path) -> dict[str, Tensor]:
         TypeError,
         AttributeError,
     ) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise WeftError(f"{file} is damaged, or holds more than tensors: {reason}") from None
+        raise WeftError(f"{file} is damaged, or holds more than tensors ({type(error).__name__}).") from None
     if not isinstance(found, dict) or not all(isinstance(value, Tensor) for value in found.values()):
         raise WeftError(f"{file} holds more than tensors by name.")
     return {str(name): value for name, value in found.items()}

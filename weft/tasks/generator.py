@@ -131,8 +131,9 @@ class Generator(Writing):
         self.block = min(_block(folder) for folder in folders)  # tokens that were read at once in training
         limits = [limit for model in self.models for limit in model.limits.values() if limit is not None]
         attends = any(isinstance(part, Mixer) and part.attends for model in self.models for part in model.modules())
-        self.context = min(limits) if limits else self.block if attends else None
-        self.limit = (self.context or self.block) + 1  # the last token is only predicted
+        self.block = min([self.block, *limits])
+        self.context = self.block if limits or attends else None  # learned positions beyond a block are not trained
+        self.limit = self.block + 1  # the last token is only predicted
         self.example = next(filter(self._can_read, EXAMPLES))
 
     def prompt(self, prompt: str | Sequence[int]) -> list[int]:
@@ -215,6 +216,8 @@ class Generator(Writing):
         if n < 1:
             raise WeftError(f"n must be at least 1, got {n}.")
         sampling = sampling or Sampling(TEMPERATURE)
+        if not isinstance(sampling, Sampling):
+            raise WeftError(f"expected weft.decoding.sampling.Sampling, got {sampling!r}.")
         ids = [self.prompt(prompt) for prompt in prompts]
         writers = [[self.writer(each, sampling, draw=draw, **options) for draw in range(n)] for each in ids]
         for _ in self.write([writer for some in writers for writer in some]):
@@ -255,23 +258,24 @@ class Generator(Writing):
     @torch.inference_mode()
     def log_probs(self, ids: Sequence[int]) -> Tensor:
         """The log-probabilities of every token after each of these: (T, V)."""
+        self.check_ids(ids)
         if self.context is not None and len(ids) > self.context:
             raise WeftError(f"{len(ids)} tokens are too many: this model sees {self.context} at once.")
         inputs = {"tokens": torch.tensor([[*ids]], device=self.device)}
         each = [model.head.log_probs(model.hidden(inputs, Call())[0]) for model in self.models]
         return each[0] if len(each) == 1 else torch.stack(each).logsumexp(0) - math.log(len(each))
 
-    def evaluate(self, documents: Iterable[Sequence[str]], stride: int | None = None) -> Report:
+    def evaluate(self, documents: str | Iterable[str | Sequence[str]], stride: int | None = None) -> Report:
         """Score texts by the loss on each token. A window moves over a text by `stride` tokens at a time, and scores
         the tokens that are new to it."""
-        window = self.context or self.block
+        window = self.block
         stride = window if stride is None else stride
         if not 1 <= stride <= window:
             raise WeftError(f"stride must be between 1 and the context of {window} tokens, got {stride}.")
         began = time.perf_counter()
         nll = tokens = size = letters = count = 0.0
-        for document in documents:
-            text = document[0]
+        for document in [documents] if isinstance(documents, str) else documents:
+            text = document if isinstance(document, str) else document[0]
             ids = self.prompt(text)
             given = "" if self.starts else self.codec.characters(ids[:1])[0]
             rated = text[len(given) :]
@@ -298,6 +302,7 @@ class Generator(Writing):
             "documents",
             0,
             time.perf_counter() - began,
+            settings={"context": window, "stride": stride},
         )
 
     def score_files(  # type: ignore[override]

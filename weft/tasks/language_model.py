@@ -49,6 +49,8 @@ class LanguageModel(Task[Passage]):
 
     def hold_out(self, examples: Examples[Passage]) -> tuple[Examples[Passage], Examples[Passage], str]:
         learned, valid = held_out(examples)
+        if not valid.size:
+            raise WeftError(f"{valid.last:,} characters are too few to hold out a tenth for validation; give --valid.")
         remark = f"no --valid: the last {valid.size:,} of {valid.last:,} characters are held out for validation"
         return learned, valid, remark
 

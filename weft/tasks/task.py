@@ -30,7 +30,9 @@ Codecs = Mapping[str, Codec]  # by the name of their file
 class Examples(Protocol[Example]):
     """The examples of some files, read lazily and as often as needed."""
 
-    passed_over: dict[str, dict[str, int]]  # number of entries without an example, by file and reason
+    @property
+    def passed_over(self) -> dict[str, dict[str, int]]:
+        """The number of entries without an example, by file and reason."""
 
     def __iter__(self) -> Iterator[Example]: ...
 
