@@ -291,7 +291,7 @@ def load(numbers: Numbers) -> str:
     crowd = f"{numbers['load']['clients']} clients for {numbers['seconds']:g} seconds"
     names = {
         "idle": "one client, short sentences",
-        "beside": "the same beside one that asks for 10,000 characters again and again",
+        "beside": "the same, while another client keeps asking for 10,000 characters",
         "load": f"{crowd}, each with the next sentence as soon as the last is answered",
     }
     return markdown(
@@ -310,7 +310,7 @@ def load(numbers: Numbers) -> str:
 
 def glossary(numbers: Numbers) -> str:
     return markdown(
-        ("", "terms", "come", "beside the usual word", "other words that stay"),
+        ("", "terms", "appear", "next to the usual word", "other words that stay"),
         (
             (name, *(f"{one[key]}" for key in ("terms", "come", "beside")), percent(one["stay"]))
             for name, one in numbers.items()

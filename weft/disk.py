@@ -77,7 +77,7 @@ def damage(folder: Path, names: Sequence[str]) -> str | None:
         if not (folder / name).is_file():
             return f"its {name} is missing"
         if _checksum(folder / name) != sums.get(name):
-            return f"its {name} is not what was written"
+            return f"its {name} does not match its checksum"
     return None
 
 

@@ -273,7 +273,7 @@ def test_columns_in_another_form(columns: str) -> None:
 
 def test_columns_without_a_table(write: Write) -> None:
     message = refusal(lambda: read_pairs([write("a.jsonl", "{}")], columns="1,2"))
-    assert message == "columns 1,2 apply to .tsv files, and none was given."
+    assert message == "columns 1,2 apply to .tsv files, but none was given."
 
 
 # JSON lines

@@ -200,14 +200,14 @@ def test_half_precision_is_half_as_large(tmp_path: Path) -> None:
 
 REFUSED = [
     ({"wiring": "post"}, "decoder.wiring is 'post'; GPT-2 supports only 'pre'."),
-    ({"head": "tied"}, "head sets bias, and GPT-2 has none; a plan says so with head.bias=false."),
+    ({"head": "tied"}, "GPT-2 has no head bias; set head.bias=false."),
     ({"mixer.position": "rotary"}, "decoder.mixer.position is 'rotary'; GPT-2 supports only 'none'."),
-    ({"mixer.qk_norm": "rms"}, "decoder.mixer sets qk_norm, and GPT-2 has no such option."),
+    ({"mixer.qk_norm": "rms"}, "decoder.mixer sets qk_norm, but GPT-2 has no such option."),
     ({"mixer.pattern": "window"}, "decoder.mixer.pattern is 'window'; GPT-2 supports only 'full'."),
     ({"mixer": "lstm"}, "decoder.mixer is 'lstm'; GPT-2 supports only 'attention'."),
     (
         {"norm": [{"name": "layer", "epsilon": 1e-3}, "layer"]},
-        "decoder.norm is {'name': 'layer', 'epsilon': 0.001} and layer, and in GPT-2 all layers are alike.",
+        "decoder.norm is {'name': 'layer', 'epsilon': 0.001} and layer, but GPT-2 requires identical layers.",
     ),
 ]
 
@@ -224,7 +224,7 @@ def test_what_no_shape_has_is_refused_by_its_slot(settings: dict[str, Any], sent
 @pytest.mark.parametrize("name", ["huggingface", "gguf", "ctranslate2"])
 def test_rotary_heads_of_odd_width_are_refused(name: str, tmp_path: Path) -> None:
     odd = {**LLAMA, "width": 12, "mixer.heads": 4, "mixer.kv_heads": 2}
-    with pytest.raises(WeftError, match="have an even width, and these are 3 wide"):
+    with pytest.raises(WeftError, match="requires an even head width for rotary positions, got 3"):
         export(model_folder(tmp_path / "model", odd), to(name), tmp_path / "out")
 
 
@@ -239,7 +239,7 @@ def test_other_models_are_sent_elsewhere(tmp_path: Path) -> None:
     with pytest.raises(WeftError) as refused:
         export(Folder.find("en-de"), "huggingface", tmp_path / "out")
     assert str(refused.value) == (
-        "model is 'encoder-decoder', and an export to huggingface needs decoder. Try --to ctranslate2."
+        "export to huggingface needs model=decoder, got encoder-decoder. Try --to ctranslate2."
     )
 
 

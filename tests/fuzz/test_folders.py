@@ -156,7 +156,7 @@ def test_a_plan_leads_to_no_other_file(tmp_path: Path) -> None:
     theirs = good().theirs(tmp_path)
     (tmp_path / "secret.yaml").write_text("password: 1234")
     (theirs / "plan.yaml").write_text("base: ../secret.yaml")
-    with pytest.raises(WeftError, match="the plan of a model is a whole one") as caught:
+    with pytest.raises(WeftError, match="the plan of a model must be complete") as caught:
         Folder.find(theirs).plan()
     assert "1234" not in str(caught.value)
 

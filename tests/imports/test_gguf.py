@@ -90,18 +90,21 @@ def test_a_vocabulary_of_sentencepiece_survives(tmp_path: Path) -> None:
 
 
 REFUSED = [
-    ({"architecture": "gemma"}, "model: {} has general.architecture = 'gemma', and weft imports 'llama' only."),
-    ({"llama__rope__scaling__type": "yarn"}, 'mixer.position: {} has llama.rope.scaling.type = "yarn", and weft can'),
-    ({"llama__expert_count": 8}, "feed_forward: {} has llama.expert_count = 8, and weft can express null or 0 only."),
+    ({"architecture": "gemma"}, "model: {} has general.architecture = 'gemma', but weft imports only 'llama'."),
+    (
+        {"llama__rope__scaling__type": "yarn"},
+        'mixer.position: {} has llama.rope.scaling.type = "yarn", but weft supports',
+    ),
+    ({"llama__expert_count": 8}, "feed_forward: {} has llama.expert_count = 8, but weft supports only null or 0."),
     ({"llama__block_count": None}, "llama.block_count: expected a whole number above 0, and {} lacks it."),
     ({"llama__block_count": 2000000}, "decoder.layers: expected at most 1000, got 2000000."),
     ({"llama__attention__head_count": 5}, "mixer.kv_heads: 2 heads of keys and values do not divide 5 heads."),
     ({"llama__feed_forward_length": 7}, "blk.0.ffn_gate.weight is (24, 32), but the configuration needs (7, 32)"),
     ({"tokenizer__ggml__tokens": None}, "{} has no vocabulary (tokenizer.ggml.tokens)."),
-    ({"tokenizer__ggml__token_type": [1, 1]}, "{} has 300 tokens, and not as many scores and kinds."),
+    ({"tokenizer__ggml__token_type": [1, 1]}, "{} has 300 tokens, but a different number of scores or types."),
     (
         {"tokenizer__ggml__model": "rwkv"},
-        "the vocabulary of {} cannot be used: tokenizer.ggml.model is 'rwkv', and weft reads 'llama' and 'gpt2'.",
+        "the vocabulary of {} cannot be used: tokenizer.ggml.model is 'rwkv', but weft reads 'llama' and 'gpt2'.",
     ),
     (
         {"tokenizer__ggml__pre": "gpt-9"},

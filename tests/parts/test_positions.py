@@ -94,7 +94,7 @@ def test_learned_positions_end_at_their_limit() -> None:
     part = Learned(4, limit=6)
     assert part.limit == 6
     part(torch.zeros(1, 6, 4), None)
-    sentence = "a sequence of 7 tokens: this model learned positions up to 6 only."
+    sentence = "the sequence has 7 tokens; this model has learned positions for 6."
     with pytest.raises(WeftError, match=f"^{sentence}$"):
         part(torch.zeros(1, 7, 4), None)
     with pytest.raises(WeftError, match=f"^{sentence}$"):

@@ -197,7 +197,7 @@ def test_a_value_of_the_wrong_type(setting: str, sentence: str) -> None:
         ("mixer=[attention", "mixer: '[attention' is not a value that YAML can read."),
         ("about=2026-13-01", "about: '2026-13-01' is not a value that YAML can read."),
         ("mixer={heads: 4}", "mixer: a part is a name, or a mapping with a name and options, not {'heads': 4}."),
-        ("mixer=[]", "mixer: a list of parts has at least one."),
+        ("mixer=[]", "mixer: expected at least one part, got an empty list."),
         ("head=[tied, linear]", "head: expected one part, got a list."),
         ("width.heads=3", "width.heads: width is a plain int and has no options."),
         ("encoder.dropout.rate=3", "encoder.dropout.rate: dropout is a plain float and has no options."),

@@ -104,7 +104,7 @@ def test_a_written_plan_is_read_as_it_was(tmp_path: Path) -> None:
         ("base: transfomer-base", "{file}: there is no plan 'transfomer-base'. Did you mean 'transformer-base'?"),
         ("base: 3", "{file}: there is no plan '3'. "),
         ("base: gone.yaml", "there is no plan file {folder}/gone.yaml."),
-        ("base: mine.yaml", "{file}: its base mine.yaml has this plan as its own base."),
+        ("base: mine.yaml", "{file}: circular base mine.yaml."),
         ("width: [", "{file} is not YAML: "),
         ("width: 2026-13-01", "{file} is not YAML: "),
     ],
@@ -116,7 +116,7 @@ def test_files_that_are_no_plan(tmp_path: Path, text: str, sentence: str) -> Non
 
 def test_two_files_that_are_each_others_base(tmp_path: Path) -> None:
     written(tmp_path, "base: mine.yaml", "other.yaml")
-    assert "has this plan as its own base" in refusal(written(tmp_path, "base: other.yaml"))
+    assert "circular base " in refusal(written(tmp_path, "base: other.yaml"))
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

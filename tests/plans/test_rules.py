@@ -100,8 +100,8 @@ def test_an_option_that_no_part_of_the_plan_has() -> None:
     with pytest.raises(WeftError) as error:
         PLAN.with_settings({"dilation": 3})
     assert str(error.value) == (
-        "no part of this plan has 'dilation'; mixer=convolution, mixer=plain-convolution, mixer=bottleneck would. "
-        "`weft show parts` lists all."
+        "no part of this plan has option 'dilation'; mixer=convolution and mixer=plain-convolution and "
+        "mixer=bottleneck do. `weft show parts` lists all."
     )
 
 
@@ -148,7 +148,7 @@ STACKED = ("decoder.stack=bytenet", "mixer=bottleneck", "cross=none")
 def test_stretched_encoder_requires_a_decoder_that_uses_its_columns() -> None:
     assert wrong("encoder.stack=stretched", *STACKED) == []
     assert wrong("encoder.stack=stretched", *STACKED, "cross=additive") == [
-        "encoder.stack: attention needs tokens, and the stretched source has none; set encoder.stack=plain."
+        "encoder.stack: attention needs tokens, but the stretched source has none; set encoder.stack=plain."
     ]
     assert wrong("encoder.stack=stretched") == [
         "encoder.stack: nothing uses the columns per target token of stretched; "

@@ -111,9 +111,9 @@ def test_damaged_checkpoint_is_left_out_of_the_average(stopped: Folder) -> None:
     shutil.rmtree(stopped.checkpoints / "step-00000002")
     job.train()
     assert job.remarks == [
-        f"{stopped.checkpoints}/step-00000004 is damaged: its model.safetensors is not what was written. "
-        "The model is made without it.",
-        "average_of=4, but the model is the mean of 2: no others are left",
+        f"{stopped.checkpoints}/step-00000004 is damaged: its model.safetensors does not match its checksum. "
+        "It is left out of the average.",
+        "average_of=4, but only 2 checkpoints were left to average",
     ]
     six, eight, mean = shown.shown
     assert all(torch.allclose((six[name] + eight[name]) / 2, mean[name]) for name in mean)
@@ -123,7 +123,7 @@ def test_damaged_model_is_refused(whole: Folder, tmp_path: Path) -> None:
     model = Folder(shutil.copytree(whole.path, tmp_path / "model"))
     flip_a_bit(model.average)
     for take in (model.model, lambda: read_weights(model.weights())):
-        with pytest.raises(WeftError, match=r"model is damaged: its model\.safetensors is not what was written\.$"):
+        with pytest.raises(WeftError, match=r"model is damaged: its model\.safetensors does not match its checksum\.$"):
             take()
     (model.path / "SHA256SUMS").unlink()
     model.model()  # one that was put together by hand
@@ -132,7 +132,7 @@ def test_damaged_model_is_refused(whole: Folder, tmp_path: Path) -> None:
 def test_damaged_tokeniser_is_refused(whole: Folder, tmp_path: Path) -> None:
     model = Folder(shutil.copytree(whole.path, tmp_path / "model"))
     flip_a_bit(model.path / "tokeniser.json")
-    with pytest.raises(WeftError, match=r"model is damaged: its tokeniser\.json is not what was written\.$"):
+    with pytest.raises(WeftError, match=r"model is damaged: its tokeniser\.json does not match its checksum\.$"):
         model.model()
 
 
@@ -271,7 +271,7 @@ def test_second_process_in_one_folder_is_refused(stopped: Folder, tmp_path: Path
 
 def test_training_behind_the_newest_checkpoint_is_refused(stopped: Folder) -> None:
     job = tiny_trainer(stopped)
-    with pytest.raises(WeftError, match="step-00000005 is newer than this training, which would overwrite it"):
+    with pytest.raises(WeftError, match="step-00000005 is newer and would be overwritten"):
         job.train()
     assert are_equal(
         read_weights(stopped.weights()), read_weights(stopped.checkpoints / "step-00000005/model.safetensors")

@@ -145,7 +145,7 @@ def test_lower_loss_breaks_ties_in_bleu(tmp_path: Path) -> None:
     job.validate = Scripted(*({"loss": loss, "bleu": bleu} for loss, bleu in script))
     job.train()
     assert job._by_goodness() == [4, 3, 5, 2, 1]
-    assert job.remarks == ["stopped early after step 5: no better BLEU for 2 validations; best at step 3"]
+    assert job.remarks == ["stopped early after step 5: no improvement in BLEU for 2 validations; best at step 3"]
 
 
 @pytest.mark.parametrize(
@@ -284,6 +284,6 @@ def test_validation_of_a_running_mean_leaves_the_model_alone(tmp_path: Path) -> 
 
 def test_optimiser_in_a_forbidden_precision_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precision, "may_use", lambda precision: False)
-    with pytest.raises(WeftError, match=r"muon computes in bfloat16, .* set optimiser=adam or adamw\. `weft doctor`"):
+    with pytest.raises(WeftError, match=r"muon needs bfloat16, .* set optimiser=adam or adamw, or see `weft doctor`"):
         tiny_trainer(tiny_run(tmp_path, optimiser="muon"))
     tiny_trainer(tiny_run(tmp_path / "other", optimiser="adamw"))

@@ -133,7 +133,7 @@ def test_corpus_without_pairs_is_refused(
 
 def test_too_large_vocabulary_is_refused(tmp_path: Path) -> None:
     words = refusal(lambda: begin(tiny_plan(vocabulary=5000), PAIRS, VALID, tmp_path / "run"))
-    assert words == "a vocabulary of 5000 is more than this text has subwords; set vocabulary=264."
+    assert words == "this text yields only 264 subwords, got vocabulary=5000; set vocabulary=264."
     assert is_empty(tmp_path / "run")
 
 
@@ -185,8 +185,8 @@ def test_sentences_beyond_the_positions_are_left_out(tmp_path: Path) -> None:
     ("name", "data", "reason"),
     [
         ("ids.bin", None, "its tokens are gone"),
-        ("ids.bin", bytes(8), "is damaged: its ids.bin is not what was written"),
-        ("corpus.json", b"{", "is damaged: its corpus.json is not what was written"),
+        ("ids.bin", bytes(8), "is damaged: its ids.bin does not match its checksum"),
+        ("corpus.json", b"{", "is damaged: its corpus.json does not match its checksum"),
         ("SHA256SUMS", None, "is damaged: its SHA256SUMS is missing"),
     ],
 )

@@ -56,7 +56,7 @@ def evaluate(
     own = signature(predictor.score_files).parameters
     options = {name: context.params[name] for name in given(context, [*context.params]) if name not in GENERAL}
     if foreign := [f"--{name.replace('_', '-')}" for name in options if name not in own]:
-        raise WeftError(f"{', '.join(foreign)} cannot be used with {model}: its verb is {predictor.verb}.")
+        raise WeftError(f"{', '.join(foreign)} cannot be used with {model}, a model for weft {predictor.verb}.")
     if missing := [name for name, each in own.items() if each.default is Parameter.empty and name not in options]:
         raise WeftError(f"{model} needs --{missing[0]} FILE.")
     found = predictor.score_files(**options)

@@ -29,5 +29,5 @@ def import_(
     count = sum(parameter.numel() for parameter in parameters(model).values())
     print(
         f"{out}: {count:,} parameters in {plan.decoder.layers} layers of {plan.width}, "
-        f"{plan.vocabulary:,} tokens, {folder.about()['context']:,} at a time"
+        f"{plan.vocabulary:,} tokens, context {folder.about()['context']:,}"
     )

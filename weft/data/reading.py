@@ -117,7 +117,7 @@ def read_pairs(
     formats = FORMATS | {".tsv": _tsv(columns)}
     kinds = {path: bare(path).suffix.lower() for path in paths}
     if columns is not None and not has_tables(paths):
-        raise WeftError(f"columns {columns} apply to .tsv files, and none was given.")
+        raise WeftError(f"columns {columns} apply to .tsv files, but none was given.")
     refuse(fault(path, is_xml=kind in {".tmx", ".xlf", ".xliff"}) for path, kind in kinds.items())
     sources = [_formatted(path, formats[kinds[path]]) for path in paths if kinds[path] in formats]
     sources += [_plain(*pair) for pair in _partners([path for path in paths if kinds[path] not in formats])]

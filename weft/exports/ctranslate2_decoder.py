@@ -68,11 +68,11 @@ def refuse_inexpressible(plan: Plan) -> None:
     wrong = faults(plan, ALONE, NAME) or mixtures(plan, NAME)
     turned = any("rotary" in str(part.options.get("position")) for part in parts_of(plan.decoder.mixer))
     if turned and plan.position.name != "none":
-        wrong.append(f"position is {plan.position.name!r}, and with rotary positions {NAME} supports only 'none'.")
+        wrong.append(f"position is {plan.position.name!r}, but with rotary positions {NAME} supports only 'none'.")
     if turned and not wrong:
         attention = next(part for part in outline(plan).modules() if isinstance(part, Attention))
         if attention.key_width % 2:
-            wrong.append(f"mixer: rotary heads of {NAME} have an even width, and these are {attention.key_width} wide.")
+            wrong.append(f"mixer: {NAME} requires an even head width for rotary positions, got {attention.key_width}.")
     refuse(plan, "ctranslate2", wrong)
 
 

@@ -101,15 +101,15 @@ def _mixtures(model: Model) -> Iterator[str]:
         heads = sorted({m.heads for m in stack.modules() if isinstance(m, Attention)})
         if len(heads) > 1:
             slots = "mixer" if side == "encoder" else "mixer and decoder.cross"
-            yield f"{side}.{slots} have {_listed(heads)} heads, and in CTranslate2 all of a stack have equally many."
+            yield f"{side}.{slots} have {_listed(heads)} heads, but CTranslate2 needs the same number in every layer."
         gates = sorted(
             {str(m.activations[0]).removesuffix("()") for m in stack.modules() if isinstance(m, FeedForward)}
         )
         if len(gates) > 1:
-            yield f"{side}.feed_forward has {_listed(gates)}, and in CTranslate2 a stack has one activation."
+            yield f"{side}.feed_forward has {_listed(gates)}, but CTranslate2 needs a single activation in a stack."
     epsilons = sorted({norm.eps for norm in norms(model)})
     if len(epsilons) > 1:
-        yield f"encoder.norm and decoder.norm have {_listed(epsilons)} as ε, and in CTranslate2 a model has one."
+        yield f"encoder.norm and decoder.norm have {_listed(epsilons)} as ε, but CTranslate2 needs a single ε."
 
 
 def _listed(values: list[Any]) -> str:

@@ -93,7 +93,7 @@ def _module(plan: Plan, to: str) -> Any:
     if plan.model.name not in form.modules:
         others = [name for name in FORMATS if plan.model.name in FORMATS[name].modules]
         known, hint = " or ".join(form.modules), f" Try --to {' or '.join(others)}." * bool(others)
-        raise WeftError(f"model is {plan.model.name!r}, and an export to {to} needs {known}.{hint}")
+        raise WeftError(f"export to {to} needs model={known}, got {plan.model.name}.{hint}")
     if find_spec(form.package) is None:
         raise WeftError(f"this export needs {form.package}: {install('export')}.")
     return import_module(form.modules[plan.model.name])

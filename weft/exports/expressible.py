@@ -31,7 +31,7 @@ def mixtures(plan: Plan, engine: str) -> list[str]:
             parts = list({str(part.to_dict()): part for part in parts_of(getattr(slots, slot))}.values())
             if len(parts) > 1:
                 shown = " and ".join(str(part.to_dict()) for part in parts)
-                found.append(f"{side}.{slot} is {shown}, and in {engine} all layers are alike.")
+                found.append(f"{side}.{slot} is {shown}, but {engine} requires identical layers.")
     return found
 
 
@@ -52,6 +52,6 @@ def _foreign(where: str, catalogue: Catalogue[Any], part: Part, table: Table, en
         if option not in known[part.name]:
             if value == catalogue.value(Part(part.name), option):
                 continue  # it says what goes without saying
-            yield f"{where} sets {option}, and {engine} has no such option."
+            yield f"{where} sets {option}, but {engine} has no such option."
         elif option in catalogue.inner:
             yield from _foreign(f"{where}.{option}", catalogue.inner[option], Part.read(value, where), table, engine)

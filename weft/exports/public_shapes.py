@@ -68,12 +68,12 @@ def _details(plan: Plan, shape: str) -> list[str]:
         return found
     model = outline(plan)
     if "head.bias" in dict(model.named_parameters()):
-        found.append(f"head sets bias, and {shape} has none; a plan says so with head.bias=false.")
+        found.append(f"{shape} has no head bias; set head.bias=false.")
     attention = next(part for part in model.modules() if isinstance(part, Attention))
     if attention.key_width != attention.value_width:
-        found.append(f"mixer: {shape} has keys and values of one width.")
+        found.append(f"mixer: {shape} requires equal key and value widths.")
     if attention.position is not None and attention.key_width % 2:
-        found.append(f"mixer: rotary heads of {shape} have an even width, and these are {attention.key_width} wide.")
+        found.append(f"mixer: {shape} requires an even head width for rotary positions, got {attention.key_width}.")
     return found
 
 

@@ -63,7 +63,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class Declared:
-    """What the mixers of a plan declare for so many tokens on each side."""
+    """What the mixers of a plan declare for the given number of tokens on each side."""
 
     length: int
     sequential_steps: int  # of one layer of the first side

@@ -79,5 +79,5 @@ class Learned(Position):
     def forward(self, x: Tensor, positions: Tensor | None) -> Tensor:
         needed = x.size(1) if positions is None else int(positions.max()) + 1
         if needed > self.table.num_embeddings:
-            raise WeftError(f"a sequence of {needed} tokens: this model learned positions up to {self.limit} only.")
+            raise WeftError(f"the sequence has {needed} tokens; this model has learned positions for {self.limit}.")
         return x + (self.table.weight[: x.size(1)] if positions is None else self.table(positions))

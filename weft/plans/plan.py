@@ -223,7 +223,7 @@ def _paths(plan: Plan, key: str) -> list[list[str]]:
             raise WeftError(f"there is no setting {words[0]!r}. Did you mean {near}? `weft show PLAN` lists all.")
         if owners := having(words[0]):
             raise WeftError(
-                f"no part of this plan has {words[0]!r}; {', '.join(owners)} would. `weft show parts` lists all."
+                f"no part of this plan has option {words[0]!r}; {' and '.join(owners)} do. `weft show parts` lists all."
             )
         every = [*_names(plan), *(name for thing in sections.values() for name in _names(thing))]
         raise WeftError(unknown("setting", words[0], set(every), "weft show PLAN"))
@@ -260,7 +260,7 @@ def _parts(value: Any, kind: Any, slot: str, key: str) -> Slot:
     if kind is Part:
         raise WeftError(f"{key}: expected one part, got a list.")
     if not value:
-        raise WeftError(f"{key}: a list of parts has at least one.")
+        raise WeftError(f"{key}: expected at least one part, got an empty list.")
     return tuple(_part(part, slot, key) for part in value)
 
 

@@ -56,7 +56,7 @@ def read_whole_plan(file: Path) -> Plan:
     """Read the plan of a model, which is untrusted: it must be complete, and refer to no other file."""
     data = _yaml(file)
     if "base" in data or "set" in data:
-        raise WeftError(f"{file}: the plan of a model is a whole one; base and set are for plans to train with.")
+        raise WeftError(f"{file}: the plan of a model must be complete; base and set are for plans to train with.")
     return Plan.from_dict({"name": file.stem, **data}, str(file))
 
 
@@ -66,7 +66,7 @@ def _base(file: Path, name: str, above: tuple[Path, ...]) -> Plan:
     except WeftError as error:
         raise WeftError(f"{file}: {error}") from None
     if found.resolve() in above:
-        raise WeftError(f"{file}: its base {name} has this plan as its own base.")
+        raise WeftError(f"{file}: circular base {name}.")
     return read_plan_file(found, above)
 
 

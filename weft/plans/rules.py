@@ -245,7 +245,7 @@ def _extras(plan: Plan) -> Iterator[str]:
         mixers = [_declared(c.MIXERS, name) for name in _names(encoder.mixer, encoder.layers)]
         mixers += [_declared(c.CROSSES, name) for name in crosses]
         if any(mixer.attends for mixer in mixers):
-            yield f"encoder.stack: attention needs tokens, and the {giver} source has none; set encoder.stack={plain}."
+            yield f"encoder.stack: attention needs tokens, but the {giver} source has none; set encoder.stack={plain}."
 
 
 def _uses(catalogue: Catalogue[Any], name: str) -> tuple[str, ...]:

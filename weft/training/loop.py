@@ -115,7 +115,7 @@ class Trainer:
     def _refuse_to_fall_behind(self) -> None:
         ahead = checkpoint.newest(self.folder)
         if ahead is not None and ahead > checkpoint.path_of(self.folder.checkpoints, self.progress.step):
-            raise WeftError(f"{ahead} is newer than this training, which would overwrite it: resume from there.")
+            raise WeftError(f"{ahead} is newer and would be overwritten: resume from there.")
 
     def _train(self) -> dict[str, float]:
         try:
@@ -148,7 +148,7 @@ class Trainer:
                 return
             if self._out_of_patience():
                 self.remarks.append(
-                    f"stopped early after step {progress.step}: no better {self.best_by.label} for "
+                    f"stopped early after step {progress.step}: no improvement in {self.best_by.label} for "
                     f"{options.patience} validations; best at step {self._first_best()}"
                 )
                 return
@@ -317,13 +317,11 @@ class Trainer:
             if len(whole) == self.average_of:
                 break
             if wrong := damage(found, ["model.safetensors"]):
-                self.remarks.append(f"{found} is damaged: {wrong}. The model is made without it.")
+                self.remarks.append(f"{found} is damaged: {wrong}. It is left out of the average.")
             else:
                 whole.append(found)
         if not whole:
             raise WeftError("\n".join([*self.remarks, "There is no checkpoint left to make a model from."]))
         if len(whole) < min(self.average_of, len(self.progress.scores)):
-            self.remarks.append(
-                f"average_of={self.average_of}, but the model is the mean of {len(whole)}: no others are left"
-            )
+            self.remarks.append(f"average_of={self.average_of}, but only {len(whole)} checkpoints were left to average")
         return checkpoint.average(sorted(whole))

@@ -79,7 +79,7 @@ def train(
                 raise WeftError(f"no run folder {out} to resume; --out names the folder of an earlier run.")
             resumed(Folder.find(out), chosen.name if chosen else None, settings)
             if train or valid or any(options.values()):
-                tell("--resume continues with the data that the run started with: no file is read again")
+                tell("--resume uses the run's own data; files given here are ignored")
         else:
             if chosen is None:
                 raise WeftError("training needs a plan: weft train PLAN (`weft show plans` lists them).")
@@ -172,13 +172,13 @@ def check_beginning(plan: Plan, out: Path) -> None:
 def check_precision(plan: Plan, device: torch.device) -> None:
     """Raise an error if the training computes in a precision that this machine does not support."""
     if plan.training.precision != "auto" and not supported(plan.training.precision, device):
-        raise WeftError("training.precision: this machine does not compute in bfloat16. `weft doctor` tells more.")
+        raise WeftError("training.precision: needs bfloat16, which this machine does not support; see `weft doctor`.")
     needed = OPTIMISERS.makes(plan.training.optimiser.name).precision
     if not supported(needed, device):
         others = [name for name in OPTIMISERS if OPTIMISERS.makes(name).precision == Optimiser.precision]
         raise WeftError(
-            f"training.optimiser: {plan.training.optimiser.name} computes in {needed}, and this machine does not; "
-            f"set optimiser={' or '.join(others)}. `weft doctor` tells more."
+            f"training.optimiser: {plan.training.optimiser.name} needs {needed}, which this machine does not support; "
+            f"set optimiser={' or '.join(others)}, or see `weft doctor`."
         )
 
 

@@ -39,7 +39,7 @@ def test_characters_of_any_plane_and_kind() -> None:
 
 
 def test_a_foreign_character_is_refused() -> None:
-    with pytest.raises(WeftError, match=r"^'z' is not among the 9 characters of this model\.$"):
+    with pytest.raises(WeftError, match=r"^'z' is not in this model's vocabulary of 9 characters\.$"):
         characters().encode("to zee")
 
 
@@ -74,7 +74,7 @@ def test_rare_words_are_unknown() -> None:
 
 
 def test_unknown_words_of_a_codec_without_a_token_for_them() -> None:
-    with pytest.raises(WeftError, match="'c' is not among the 2 words"):
+    with pytest.raises(WeftError, match="'c' is not in this model's vocabulary of 2 words"):
         Words.train(["a b"], 10).encode("c")
 
 

@@ -58,7 +58,7 @@ class Subwords(TextCodec):
         learned = json.loads(learner.to_str())["model"]
         if len(learned["vocab"]) < size:
             most = len(learned["vocab"]) + len(SPECIAL_TOKENS)
-            raise WeftError(f"a vocabulary of {vocabulary} is more than this text has subwords; set vocabulary={most}.")
+            raise WeftError(f"this text yields only {most} subwords, got {vocabulary=}; set vocabulary={most}.")
         vocab = {token: i for i, token in enumerate(SPECIAL_TOKENS)}
         vocab |= {piece: i + len(SPECIAL_TOKENS) for piece, i in learned["vocab"].items()}
         return cls(_assembled(vocab, learned["merges"]))
@@ -74,7 +74,7 @@ class Subwords(TextCodec):
         if tuple(pieces[: len(SPECIAL_TOKENS)]) != SPECIAL_TOKENS or len(set(pieces)) < len(pieces):
             raise ValueError("its pieces are not in order.")
         if not bytes_shown <= set(pieces) or not set().union(*pieces[len(SPECIAL_TOKENS) :]) <= bytes_shown:
-            raise ValueError("its pieces are not made of bytes, of all of them.")
+            raise ValueError("its pieces do not cover all 256 bytes, or have other characters.")
         return cls(_assembled({piece: i for i, piece in enumerate(pieces)}, data["merges"]))
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:

@@ -53,7 +53,7 @@ class Symbols(TextCodec):
     def _chosen(cls, counts: "Counter[str]", most: int) -> Iterable[str]:
         if len(counts) > most:
             raise WeftError(
-                f"the text has {len(counts):,} different {cls.name}, and a vocabulary of {most + len(SEEN):,} has room "
+                f"the text has {len(counts):,} different {cls.name}, but a vocabulary of {most + len(SEEN):,} has room "
                 f"for {most:,}; set vocabulary={len(counts) + len(SEEN)}, or codec=subwords."
             )
         return counts
@@ -70,7 +70,7 @@ class Symbols(TextCodec):
     def _known(self, symbol: str) -> str:
         if symbol in self.ids or UNKNOWN in self.ids:
             return symbol if symbol in self.ids else UNKNOWN
-        raise WeftError(f"{symbol!r} is not among the {len(self.symbols)} {self.name} of this model.")
+        raise WeftError(f"{symbol!r} is not in this model's vocabulary of {len(self.symbols)} {self.name}.")
 
     def decode(self, ids: Iterable[int]) -> str:
         return "".join(self.characters(takewhile(lambda i: i != END, ids)))
