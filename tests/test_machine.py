@@ -10,7 +10,7 @@ import pytest
 from tests.commands.test_commands import weft as command
 from weft import machine
 from weft.errors import WeftError
-from weft.machine import Finding, ask, cache_file, finding, may_use, measure
+from weft.machine import Support, ask, cache_file, finding, may_use, measure
 
 DIES = "import os, signal; os.kill(os.getpid(), signal.SIGILL)"
 DIES_WITH_AMX = f"import os\nif 'ONEDNN_MAX_CPU_ISA' in os.environ: print(5.0)\nelse:\n  {DIES}"
@@ -42,19 +42,19 @@ def test_whatever_happens_to_a_child_is_an_answer(program: str, trouble: str) ->
 OF_DEVELOPERS = ("test", "torture", "dev", "bench")
 
 
-def test_a_child_that_is_well_says_so() -> None:
+def test_a_healthy_child_process_answers() -> None:
     assert ask("import sys, json; print('hm'); print(json.dumps(sys.argv[1:]))", "a", "b").value == ["a", "b"]
 
 
 def test_a_precision_that_kills_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "PRODUCTS", DIES)
-    assert measure("bfloat16") == Finding(False, None, None, "killed by SIGILL")
+    assert measure("bfloat16") == Support(False, None, None, "killed by SIGILL")
     assert not may_use("bfloat16")
 
 
 def test_one_that_only_kills_with_all_instructions_is_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "PRODUCTS", DIES_WITH_AMX)
-    assert measure("bfloat16") == Finding(True, 5.0, "AVX512_CORE_FP16", "killed by SIGILL")
+    assert measure("bfloat16") == Support(True, 5.0, "AVX512_CORE_FP16", "killed by SIGILL")
 
 
 def test_a_cap_comes_too_late_for_a_torch_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +80,7 @@ def test_a_cap_is_set_before_torch_comes(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_what_torch_refuses_in_words_is_not_tried_with_fewer_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(machine, "ask", lambda *words, **given: asked.append(given) or machine.Answer(trouble="no."))
-    assert measure("int8") == Finding(False, None, None, "no.")
+    assert measure("int8") == Support(False, None, None, "no.")
     assert asked == [{"cap": None}]
 
 

@@ -80,7 +80,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Support:
     """Whether this machine computes in a precision, and how fast."""
 
     works: bool
@@ -113,20 +113,20 @@ def ask(program: str, *words: str, patience: float = PATIENCE, cap: str | None =
         return Answer(trouble="ended without an answer")
 
 
-def measure(precision: str) -> Finding:
+def measure(precision: str) -> Support:
     """Try a precision, first with all instructions, then with fewer."""
     trouble = None
     for cap in CAPS if _CAP_OF_THE_USER is None else (None,):
         answer = ask(PRODUCTS, precision, cap=cap)
         if answer.trouble is None:
-            return Finding(True, float(answer.value), cap, trouble)
+            return Support(True, float(answer.value), cap, trouble)
         trouble = trouble or answer.trouble
         if not answer.trouble.startswith("killed"):
             break  # an error of torch itself: fewer instructions will not help
-    return Finding(False, None, None, trouble)
+    return Support(False, None, None, trouble)
 
 
-def finding(precision: str) -> Finding:
+def finding(precision: str) -> Support:
     """The finding about a precision on this processor with this torch, cached if known."""
     if precision not in PRECISIONS:
         raise WeftError(unknown("precision", precision, PRECISIONS))
@@ -208,16 +208,16 @@ def _key() -> str:
     return "; ".join(words)
 
 
-def _remembered() -> dict[str, Finding]:
+def _remembered() -> dict[str, Support]:
     """The cached findings; none if the file is missing, damaged or of another machine."""
     try:
         stored = json.loads(cache_file().read_text(encoding="utf-8"))
-        return {name: Finding(**one) for name, one in stored["findings"].items()} if stored["key"] == _key() else {}
+        return {name: Support(**one) for name, one in stored["findings"].items()} if stored["key"] == _key() else {}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 
 
-def _remember(found: Mapping[str, Finding]) -> None:
+def _remember(found: Mapping[str, Support]) -> None:
     stored = {"key": _key(), "findings": {name: asdict(one) for name, one in found.items()}}
     draft = cache_file().with_suffix(f".{os.getpid()}")
     try:

@@ -124,7 +124,7 @@ def test_alternatives_are_the_likeliest_tokens() -> None:
     assert all(step.top == () for step in found[id(none)])
 
 
-def test_whoever_is_dropped_leaves_the_others_as_they_are() -> None:
+def test_dropping_a_sequence_leaves_the_others_unchanged() -> None:
     model = model_of()
     batch, each = Continuous([model], None), [continuation(prompt) for prompt in PROMPTS[:3]]
     for one in each:

@@ -161,7 +161,7 @@ def test_mixtures_that_ctranslate2_lacks_are_refused(settings: dict[str, object]
         refuse_inexpressible(Plan().with_settings({**SMALL, "width": 16, **settings}))
 
 
-def test_what_a_full_plan_says_is_no_obstacle() -> None:
+def test_a_resolved_plan_is_accepted() -> None:
     """Options that CTranslate2 does not have, at their defaults."""
     from weft.exports.ctranslate2_spec import refuse_inexpressible
 

@@ -2,8 +2,9 @@
 
 python -m tests.golden.record golden-cpu.json        also writes the folder old-run
 
-The Xeon's record was made at b9a09da, with the functions that did the work of `weft.train` there; those of other CPUs
-are of a later commit that equals it bit for bit.
+Made before the rebuild: `golden-xeon.json` and `old-run`, at b9a09da with the functions that did the work of
+`weft.train` there, and during it `parts.json` (see `parts.py`), at fee08f4. Made after it: `golden-zen5.json`, at a
+commit that equals the Xeon's record bit for bit on the Xeon.
 """
 
 import hashlib

@@ -47,11 +47,11 @@ def words(thing: Any) -> Any:
 
 @pytest.mark.parametrize("name", PLANS)
 def test_losses_are_those_of_before_the_rebuild(name: str, now: dict[str, Any]) -> None:
-    """The norms of gradients differ more between machines: between an Intel and an AMD by 1e-4."""
+    """The norms of gradients of `convs2s-tiny` differ more between machines: between an Intel and an AMD by 1.2e-4."""
     *losses, norms = zip(*now["losses"][name])
     *known_losses, known_norms = zip(*GOLDEN["losses"][name])
     assert list(numbers(losses)) == pytest.approx(list(numbers(known_losses)), rel=CLOSE, abs=CLOSE)
-    assert norms == pytest.approx(known_norms, rel=100 * CLOSE, abs=0)
+    assert norms == pytest.approx(known_norms, rel=100 * CLOSE if name == "convs2s-tiny" else CLOSE, abs=0)
 
 
 @pytest.mark.parametrize("what", ["attention", "translations"])

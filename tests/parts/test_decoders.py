@@ -241,7 +241,7 @@ class Nothing(nn.Module):
         return x
 
 
-def test_position_t_stands_on_column_t() -> None:
+def test_position_t_reads_column_t() -> None:
     """And on zeros where the encoder has no more columns."""
     decoder = ByteNetDecoder(D, [Nothing()], nn.Identity())
     found = decoder(X, Call(memory=PLAIN))

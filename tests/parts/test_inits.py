@@ -118,7 +118,7 @@ def test_the_variance_is_kept_through_many_gated_layers_that_drop() -> None:
     assert 0.8 < x[:, 30:].var() / began.var() < 1.25
 
 
-def test_a_layer_that_looks_drops_what_it_found_too() -> None:
+def test_an_attending_layer_drops_its_attention_too() -> None:
     def looking(dropout: float) -> ConvS2SLayer:
         wirings = [PreNorm(nn.Identity(), dropout, ScaledAdd()) for _ in range(2)]
         return ConvS2SLayer(

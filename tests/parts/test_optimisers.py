@@ -51,7 +51,7 @@ def test_every_parameter_is_moved_by_one(name: str, mixer: str) -> None:
 
 
 @every_optimiser
-def test_what_it_says_it_remembers_is_what_it_remembers(name: str) -> None:
+def test_optimiser_has_the_moments_it_declares(name: str) -> None:
     made = model()
     optimiser = OPTIMISERS.build(name, made, NUMBERS)
     for parameter in made.parameters():

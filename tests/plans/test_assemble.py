@@ -57,7 +57,7 @@ def test_layers_by_side() -> None:
     assert (len(model.encoder.layers), len(model.decoder.layers)) == (1, 3)
 
 
-def test_a_list_of_parts_is_dealt_to_the_layers_in_turn() -> None:
+def test_a_list_of_parts_is_assigned_to_the_layers_in_turn() -> None:
     model = built(**{"layers": 5, "encoder.feed_forward": ["mlp", "swiglu"], "encoder.norm": ["layer", "rms", "none"]})
     gates = [len(layer.feed.body.activations) for layer in model.encoder.layers]
     norms = [type(layer.feed.wiring.norm) for layer in model.encoder.layers]
@@ -112,7 +112,7 @@ def test_dropout_inside_where_the_plan_says_so() -> None:
     ("name", "looks"),
     {"seq2seq-rnn": 0, "bahdanau": 1, "luong": 1, "gnmt": 1, "convs2s": 5, "bytenet": 0, "transformer": 4}.items(),
 )
-def test_a_decoder_looks_as_often_as_its_paper_says(name: str, looks: int) -> None:
+def test_a_decoder_attends_as_often_as_its_paper_says(name: str, looks: int) -> None:
     """Each place at which a watcher sees attention to the source."""
     model, watch = plan(f"{name}-tiny").with_settings({"width": 16, "vocabulary": 260}).build(), Looking()
     ids = torch.tensor([[5, 6, 2]])

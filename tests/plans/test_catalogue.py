@@ -45,7 +45,7 @@ def test_one_line_about_a_part() -> None:
     assert WALLS.about("fence") == "Planks"
 
 
-def test_no_line_about_what_says_nothing() -> None:
+def test_a_part_without_docstring_has_no_description() -> None:
     assert COLOURS.about("red") == ""
 
 

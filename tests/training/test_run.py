@@ -4,6 +4,7 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from weft.errors import WeftError
 from weft.folder import Folder
 from weft.plans.plan import Plan
 from weft.tasks.translator import languages_of
-from weft.training.run import begin, trainer
+from weft.training.run import begin, train, trainer
 from weft.weights import read_weights
 
 PAIRS = reversed_letters(60)
@@ -40,6 +41,14 @@ def test_begin_writes_plan_codec_languages_and_tokens(tmp_path: Path) -> None:
     assert languages_of(folder) == ("en", "de")
     assert len(folder.codec()) == 264
     assert [len(Corpus(folder.path / "tokens" / name)) for name in ("train", "valid")] == [60, 6]
+
+
+@pytest.mark.parametrize("settings", [["training.batch-size=32"], {"batch_size": 32}])
+def test_batch_size_is_taken_as_tokens_with_a_remark(settings: Any, tmp_path: Path) -> None:
+    told: list[str] = []
+    with pytest.raises(WeftError, match="training needs --train"):
+        train(tiny_plan(), out=tmp_path / "run", settings=settings, tell=told.append)
+    assert told == ["batch_size is taken as batch_tokens: tokens per batch and side, not examples"]
 
 
 def test_finished_run_loads_and_validates(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from weft.checking.model_under_test import Check, Finding, ModelUnderTest, Writer
+from weft.checking.model_under_test import Check, Finding, ModelUnderTest, WriterUnderTest
 from weft.decoding import Beam, Greedy, Hypothesis
 from weft.evaluation.perplexity import log_likelihoods
 from weft.exports.agreement import worst
@@ -17,7 +17,7 @@ from weft.viewing.attention_maps import Recorder
 ROUNDING = 1e-4  # of a log-probability
 
 
-def _of_writers(measure: Callable[[Writer], Finding]) -> Check:
+def _of_writers(measure: Callable[[WriterUnderTest], Finding]) -> Check:
     """A check of models that write; others have nothing to compare."""
 
     def check(subject: ModelUnderTest) -> Finding | str:
@@ -27,7 +27,7 @@ def _of_writers(measure: Callable[[Writer], Finding]) -> Check:
 
 
 @_of_writers
-def cached(writer: Writer) -> Finding:
+def cached(writer: WriterUnderTest) -> Finding:
     """Step by step with cached keys and values = all at once without a cache."""
     gaps = []
     for prompt, one in zip(writer.prompts, writer.alone):
@@ -39,7 +39,7 @@ def cached(writer: Writer) -> Finding:
 
 
 @_of_writers
-def batched(writer: Writer) -> Finding:
+def batched(writer: WriterUnderTest) -> Finding:
     """All prompts in one batch = each alone."""
     return _compared(writer, writer.predictor.write_together(writer.prompts))
 
@@ -55,18 +55,18 @@ def padded(subject: ModelUnderTest) -> Finding:
 
 
 @_of_writers
-def beam_of_one(writer: Writer) -> Finding:
+def beam_of_one(writer: WriterUnderTest) -> Finding:
     """Beam search of width 1 = greedy search."""
     return _compared(writer, [Beam(1)(writer.models, prompt)[0][0] for prompt in writer.prompts])
 
 
 @_of_writers
-def watched(writer: Writer) -> Finding:
+def watched(writer: WriterUnderTest) -> Finding:
     """With a watcher of the attention = without one."""
     return _compared(writer, [Greedy()(writer.models, prompt, Recorder())[0][0] for prompt in writer.prompts])
 
 
-def _compared(writer: Writer, found: Sequence[Hypothesis]) -> Finding:
+def _compared(writer: WriterUnderTest, found: Sequence[Hypothesis]) -> Finding:
     gaps = []
     for prompt, one, other in zip(writer.prompts, writer.alone, found, strict=True):
         for at, (mine, its) in enumerate(zip(one.ids, other.ids)):

@@ -27,7 +27,7 @@ LENGTHS = (1, 2, 7, 16)  # of those
 FEW = 10 * OWN  # real rows that are looked at
 
 
-class Writer:
+class WriterUnderTest:
     """A model that writes, and prompts to try it on."""
 
     def __init__(self, predictor: Writing, rows: Sequence[Row], batch: Callable[[Sequence[Row]], Batch]):
@@ -73,9 +73,9 @@ class ModelUnderTest:
         return self.predictor.models[0]
 
     @cached_property
-    def writer(self) -> Writer | None:
+    def writer(self) -> WriterUnderTest | None:
         """None: not a generative model."""
-        return Writer(self.predictor, self.rows, self.batch) if isinstance(self.predictor, Writing) else None
+        return WriterUnderTest(self.predictor, self.rows, self.batch) if isinstance(self.predictor, Writing) else None
 
     @property
     def codec(self) -> Codec:

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from weft.data.codecs import TextCodec
 from weft.exports.public_shapes import (
-    Layer,
     Parts,
+    PublicLayer,
     check_numbers,
     parts_of_decoder,
     repeated,
@@ -112,7 +112,7 @@ def gpt2(plan: Plan, parts: Parts) -> tuple[dict[str, Any], Iterator[tuple[str, 
     return config, named()
 
 
-def _gpt2_layer(layer: Layer, parts: Parts) -> Iterator[tuple[str, Tensor]]:
+def _gpt2_layer(layer: PublicLayer, parts: Parts) -> Iterator[tuple[str, Tensor]]:
     """Matrices lie (in, out) there, and every head has keys and values of its own."""
     matrices = (layer.query, layer.key, layer.value)
     biases = layer.biases or tuple(zeros_like_rows(matrix) for matrix in matrices)
@@ -174,7 +174,7 @@ LLAMA_NAMES = {
 }
 
 
-def llama_layer(layer: Layer, names: Mapping[str, str]) -> Iterator[tuple[str, Tensor]]:
+def llama_layer(layer: PublicLayer, names: Mapping[str, str]) -> Iterator[tuple[str, Tensor]]:
     """The tensors of a layer under these names."""
     for i, what in enumerate(("query", "key", "value")):
         yield f"{names[what]}.weight", getattr(layer, what)

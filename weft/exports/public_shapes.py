@@ -78,7 +78,7 @@ def _details(plan: Plan, shape: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Layer:
+class PublicLayer:
     """One layer: matrices (out, in), and biases, None where there are none."""
 
     query: Tensor
@@ -95,7 +95,7 @@ class Layer:
 class Parts:
     """A decoder alone, taken apart. The tensors are the model's own where nothing had to be done to them."""
 
-    layers: list[Layer]
+    layers: list[PublicLayer]
     heads: int
     kv_heads: int
     key_width: int
@@ -142,11 +142,13 @@ def first_epsilon(stack: Any) -> float:
     return float(stack.layers[0].mix.wiring.norm.eps)
 
 
-def _layer(layer: Any) -> Layer:
+def _layer(layer: Any) -> PublicLayer:
     body = layer.mix.body
     query, key, value = body.project.weight.split(body.widths)
     biases = None if body.project.bias is None else tuple(body.project.bias.split(body.widths))
-    return Layer(query, key, value, biases, body.out, layer.mix.wiring.norm, layer.feed.wiring.norm, layer.feed.body)
+    return PublicLayer(
+        query, key, value, biases, body.out, layer.mix.wiring.norm, layer.feed.wiring.norm, layer.feed.body
+    )
 
 
 def repeated(rows: Tensor, kv_heads: int, heads: int) -> Tensor:

@@ -17,7 +17,7 @@ from weft.parts.layers import SOURCE_EMBEDDINGS
 from weft.parts.mixer import Mixer
 
 
-class Score(nn.Module):
+class ScoreFunction(nn.Module):
     """A score function of queries and keys. What depends on one of them only is computed once."""
 
     formula: str  # s is the query and h the key
@@ -36,7 +36,7 @@ class Score(nn.Module):
         raise NotImplementedError
 
 
-class Additive(Score):
+class Additive(ScoreFunction):
     """v · tanh(W s + U h): a small network with one hidden layer."""
 
     formula = "v · tanh(W s + U h)"
@@ -59,7 +59,7 @@ class Additive(Score):
         return self.out(hidden)[..., 0]  # type: ignore[no-any-return]  # (B, T, S)
 
 
-class Dot(Score):
+class Dot(ScoreFunction):
     """s · h"""
 
     formula = "s · h"
@@ -91,7 +91,7 @@ class ContextAttention(Mixer):
     rereads_memory = True
     uses = (SOURCE_EMBEDDINGS,)
 
-    def __init__(self, score: Score):
+    def __init__(self, score: ScoreFunction):
         super().__init__()
         self.score = score
         self.hidden = score.hidden

@@ -3,6 +3,8 @@
 Both are accepted wherever a user types them, and in stored plans; weft writes the current names.
 """
 
+from collections.abc import Iterable
+
 SETTINGS = {
     "lr": "rate",
     "optimizer": "optimiser",
@@ -21,6 +23,7 @@ SETTINGS = {
     "d_ff": "feed_forward.hidden",
     "label_smoothing": "head.smoothing",
 }
+REMARKS = {"batch_size": "batch_size is taken as batch_tokens: tokens per batch and side, not examples"}
 FORMER_SECTION = "ends."  # once had embedding, position, head, vocabulary and sharing
 PARTS = {
     "join": {"replace": "none"},
@@ -48,6 +51,16 @@ def setting(key: str) -> str:
         return ".".join([*section, name])
     *slot, current = SETTINGS.get(name, name).split(".")
     return ".".join([*section, *(slot if slot != section else ()), current])
+
+
+def remarks(settings: Iterable[str]) -> list[str]:
+    """What to tell about settings whose names count something else in other tools.
+
+    >>> remarks(["training.batch-size=32", "lr=1"])
+    ['batch_size is taken as batch_tokens: tokens per batch and side, not examples']
+    """
+    names = {each.partition("=")[0].strip().replace("-", "_").rpartition(".")[2] for each in settings}
+    return [remark for name, remark in REMARKS.items() if name in names]
 
 
 def part(slot: str, name: str) -> str:

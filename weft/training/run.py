@@ -17,6 +17,7 @@ from weft.errors import WeftError
 from weft.evaluation.scores import Metric
 from weft.folder import Folder, find_plan
 from weft.parts.optimisers import Optimiser
+from weft.plans.aliases import remarks
 from weft.plans.catalogues import BATCHINGS, OPTIMISERS
 from weft.plans.plan import Plan
 from weft.plans.rules import check
@@ -74,6 +75,8 @@ def train(
     where = usable_device(device)  # before hours of reading
     chosen = (find_plan(plan) if isinstance(plan, str) else plan).with_settings(settings) if plan else None
     if workers.is_first:
+        for remark in remarks(settings):
+            tell(remark)
         if resume:
             if not out.exists():
                 raise WeftError(f"no run folder {out} to resume; --out names the folder of an earlier run.")
