@@ -135,21 +135,17 @@ class Forward(Recurrence):
         return self.cell.block()
 
 
-class Backward(Recurrence):
+class Backward(Forward):
     """A cell that reads from the last real token to the first. Padding is on the right."""
 
     direction = "backward"
-
-    def __init__(self, cell: Cell):
-        super().__init__()
-        self.cell = cell
 
     def forward(self, x: Tensor, call: Call) -> Tensor:
         order = _backwards(x, call.keep)[..., None]  # (B, T, 1): its own inverse
         return _read(self.cell, x.take_along_dim(order, 1), call).take_along_dim(order, 1)  # (B, T, D)
 
     def block(self) -> Block:
-        block = self.cell.block()
+        block = super().block()
         return replace(block, name=f"{block.name}, backwards")
 
 

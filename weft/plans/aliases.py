@@ -54,11 +54,7 @@ def setting(key: str) -> str:
 
 
 def remarks(settings: Iterable[str]) -> list[str]:
-    """What to tell about settings whose names count something else in other tools.
-
-    >>> remarks(["training.batch-size=32", "lr=1"])
-    ['batch_size is taken as batch_tokens: tokens per batch and side, not examples']
-    """
+    """What to tell about settings whose names count something else in other tools."""
     names = {each.partition("=")[0].strip().replace("-", "_").rpartition(".")[2] for each in settings}
     return [remark for name, remark in REMARKS.items() if name in names]
 

@@ -28,7 +28,11 @@ from weft.parts.schedules import Schedule
 from weft.plans import stacks
 from weft.plans.catalogue import Catalogue
 
-# Options of several parts.
+# Options of parts.
+Base = Annotated[float, Number("base of the rotary frequencies; larger turns features more slowly")]
+Activation = Annotated[str, Option("nonlinearity")]
+KeyValueHeads = Annotated[int | None, Number("heads of keys and values, shared by the attention heads", 1, 2**12)]
+Features = Annotated[int | None, Number("features that encode the position", -math.inf, grows=True)]
 Heads = Annotated[int, Number("attention heads", 1, 2**12)]
 KeyWidth = Annotated[int | None, Number("width of queries and keys in each head", 1, 2**16, grows=True)]
 ValueWidth = Annotated[int | None, Number("width of values in each head", 1, 2**16, grows=True)]
@@ -37,7 +41,6 @@ Dropout = Annotated[float, Rate("dropout on attention weights or hidden features
 Smoothing = Annotated[float, Rate("label smoothing: probability spread over all tokens")]
 Bias = Annotated[bool, Option("whether a constant is added after each matrix")]
 Direction = Annotated[str | None, Option("reading direction", words=("forward", "backward", "both"))]
-# A window is padded with zeros as far as it reaches.
 Kernel = Annotated[int, Number("positions that the convolution covers", 1, 2**8)]
 Dilation = Annotated[int, Number("distance between these positions", 1, 2**10)]
 
@@ -64,13 +67,7 @@ def no_relative_position(heads: int, key_width: int, value_width: int) -> None:
     """Plain Q Kᵀ: positions are known from the embeddings only"""
 
 
-def rotary(
-    heads: int,
-    key_width: int,
-    value_width: int,
-    *,
-    base: Annotated[float, Number("base of the rotary frequencies; larger turns features more slowly")] = 10000.0,
-) -> Rotary:
+def rotary(heads: int, key_width: int, value_width: int, *, base: Base = 10000.0) -> Rotary:
     """Queries and keys turned by angles that grow with their positions (arXiv:2104.09864)"""
     return Rotary(base)
 
@@ -91,12 +88,7 @@ PATTERNS: Catalogue[Pattern | None] = Catalogue("mixer.pattern", (), {"full": fu
 
 
 def mlp(
-    width: int,
-    *,
-    hidden: Hidden = None,
-    activation: Annotated[str, Option("nonlinearity")] = "relu",
-    dropout: Dropout = 0.0,
-    bias: Bias = True,
+    width: int, *, hidden: Hidden = None, activation: Activation = "relu", dropout: Dropout = 0.0, bias: Bias = True
 ) -> FeedForward:
     """max(0, x W₁ + b₁) W₂ + b₂, by default four times as wide inside (arXiv:1706.03762)"""
     return FeedForward(width, hidden or 4 * width, [ACTIVATIONS.build(activation)], dropout, bias)
@@ -122,9 +114,7 @@ def attention(
     is_causal: bool,
     *,
     heads: Heads = 8,
-    kv_heads: Annotated[
-        int | None, Number("heads of keys and values, each shared by equally many attention heads", 1, 2**12)
-    ] = None,
+    kv_heads: KeyValueHeads = None,
     key_width: KeyWidth = None,
     value_width: ValueWidth = None,
     dropout: Dropout = 0.0,
@@ -217,7 +207,7 @@ def plain(vocabulary: int, width: int) -> nn.Embedding:
 def concatenated(
     width: int,
     *,
-    features: Annotated[int | None, Number("features that encode the position", -math.inf, grows=True)] = None,
+    features: Features = None,
 ) -> ConcatenatedSinusoid:
     """[x; PE]: by default a quarter of the width encodes the position"""
     return ConcatenatedSinusoid(features or width // 4)

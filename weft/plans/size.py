@@ -93,7 +93,5 @@ def example_operations(plan: Plan, length: int) -> int:
 
 def context_of(plan: Plan) -> int:
     """How many tokens a decoder alone sees at once: what its positions know, or else what it was trained on."""
-    from weft.plans.catalogues import BATCHINGS
-
     block = BATCHINGS.value(plan.training.batching, "length")
     return outline(plan).limits["tokens"] or int(block or plan.training.longest)
