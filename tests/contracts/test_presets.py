@@ -6,6 +6,9 @@ import pytest
 import torch
 
 from tests.contracts.tiny import TINY_TRANSLATORS
+from weft.data.codecs import CODECS, Special
+from weft.data.codecs.subwords import END, START
+from weft.parts.frontend import PAD
 from weft.plans import names, plan
 from weft.plans.part import Part
 from weft.plans.plan import Plan
@@ -175,3 +178,10 @@ def test_what_a_row_varies(name: str, setting: str, value: object) -> None:
     for word in setting.split("."):
         found = getattr(found, word)
     assert found == value
+
+
+@every_preset
+def test_what_an_encoder_reads_is_padded_with_the_codecs_own_id(name: str) -> None:
+    """The model tells padding by this id."""
+    recipe = plan(name)
+    assert "encoder" not in recipe.sides() or CODECS[recipe.codec.name].special == Special(PAD, START, END)

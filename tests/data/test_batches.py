@@ -168,6 +168,11 @@ def test_bpe_dropout_makes_no_text_longer_than_the_longest(corpus: Corpus) -> No
     assert sorted(i for batch in some for i in sources(batch)) == list(range(200))
 
 
+def test_targets_are_ignored_beyond_the_end_of_their_row_whatever_their_id() -> None:
+    batch = batch_of([([5, 2], [0, 0, 2]), ([5, 2], [7, 2])], START)
+    assert batch.targets.tolist() == [[0, 0, 2], [7, 2, IGNORED]]
+
+
 def test_batches_are_padded_on_the_right() -> None:
     batch = batch_of([([5, 6, 2], [7, 2]), ([5, 2], [7, 8, 9, 2])], START)
     assert batch.inputs["source"].tolist() == [[5, 6, 2], [5, 2, PAD]]

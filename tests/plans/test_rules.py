@@ -533,6 +533,13 @@ def test_longest_sentence_fits_the_positions() -> None:
     assert wrong("position={name: learned, limit: 100}", "longest=100") == []
 
 
+def test_rules_of_a_side_that_the_model_does_not_have_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = PLAN.with_settings(["decoder.mixer={name: gru, direction: both}", "cross=none"])
+    assert [line.partition(":")[0] for line in problems(plan)] == ["decoder.mixer.direction", "decoder.cross"]
+    monkeypatch.setattr(Plan, "sides", lambda plan: {"encoder": plan.encoder})
+    assert problems(plan) == []
+
+
 # Together
 
 

@@ -41,9 +41,9 @@ class Batches:
                     yield self.collate(groups[g], np.random.default_rng((self.seed, n, start, g)))
 
 
-def pad(rows: Sequence[Ids]) -> torch.Tensor:
+def pad(rows: Sequence[Ids], fill: int = PAD) -> torch.Tensor:
     """Rows of ids as one tensor, padded on the right: (B, longest)."""
-    out = np.full((len(rows), max(map(len, rows), default=0)), PAD, np.int64)
+    out = np.full((len(rows), max(map(len, rows), default=0)), fill, np.int64)
     for row, ids in zip(out, rows):
         row[: len(ids)] = ids
     return torch.from_numpy(out)

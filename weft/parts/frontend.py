@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from weft.parts.dropout import Dropout
 from weft.parts.positions import Position
 
-PAD = 0  # the id of padding, in every vocabulary
+PAD = 0  # pads the rows of a batch; a codec whose ids an encoder reads has no token with this id
 
 
 class ScaledEmbedding(nn.Embedding):
