@@ -4,9 +4,12 @@ Without a pattern a query sees every key. In a decoder, causality applies as wel
 """
 
 from abc import ABC, abstractmethod
+from typing import Annotated
 
 import torch
 from torch import Tensor
+
+from weft.parts.options import Number
 
 
 class Pattern(ABC):
@@ -20,12 +23,12 @@ class Pattern(ABC):
 
 
 class Window(Pattern):
-    """|i - j| ≤ width: a token sees itself and its neighbours on each side, in decoders only on the left.
+    """A query sees keys at most this many positions away (arXiv:2004.05150)
 
-    The sliding window of Longformer, whose w is 2 · width there  (Beltagy et al. 2020, § 3.1, arXiv:2004.05150)
+    |i - j| ≤ width, in decoders only on the left: the sliding window of Longformer, whose w is 2 · width (§ 3.1).
     """
 
-    def __init__(self, width: int):
+    def __init__(self, width: Annotated[int, Number("positions visible on each side", 1, 2**16)] = 128):
         self.width = self.reach = width
 
     def __call__(self, query: Tensor, key: Tensor) -> Tensor:

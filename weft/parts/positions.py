@@ -6,10 +6,13 @@ A position part takes token embeddings (B, T, D - features) and returns (B, T, D
 that concatenate take some of the width.
 """
 
+from typing import Annotated
+
 import torch
 from torch import Tensor, nn
 
 from weft.errors import WeftError
+from weft.parts.options import Number
 
 
 def sinusoids(length: int, features: int) -> Tensor:
@@ -69,9 +72,9 @@ class ConcatenatedSinusoid(Sinusoid):
 
 
 class Learned(Position):
-    """x + P[pos], with a learned vector for each of `limit` positions."""
+    """x + P[pos], a learned vector for each position up to the limit (arXiv:1705.03122)"""
 
-    def __init__(self, width: int, limit: int):
+    def __init__(self, width: int, limit: Annotated[int, Number("longest sequence, in tokens", 1, 2**24)] = 256):
         super().__init__()
         self.limit = limit
         self.table = nn.Embedding(limit, width)

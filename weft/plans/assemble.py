@@ -21,9 +21,9 @@ def encoder_decoder(plan: Plan) -> EncoderDecoder:
     target = _frontend(plan, plan.decoder.dropout, source.embedding if plan.sharing == "joint" else None)
     model = EncoderDecoder(
         source,
-        c.ENCODERS.build(plan.encoder.stack, _SideParts(plan.encoder, plan.width)),
+        c.ENCODERS.build(plan.encoder.stack, SideParts(plan.encoder, plan.width)),
         target,
-        c.DECODERS.build(plan.decoder.stack, _DecoderParts(plan.decoder, plan.width)),
+        c.DECODERS.build(plan.decoder.stack, DecoderParts(plan.decoder, plan.width)),
         c.HEADS.build(plan.head, target.embedding, plan.width),
     )
     c.INITS.build(plan.init, model)
@@ -35,7 +35,7 @@ def decoder(plan: Plan) -> DecoderOnly:
     tokens = _frontend(plan, plan.decoder.dropout)
     model = DecoderOnly(
         tokens,
-        c.DECODERS.build(plan.decoder.stack, _DecoderParts(plan.decoder, plan.width)),
+        c.DECODERS.build(plan.decoder.stack, DecoderParts(plan.decoder, plan.width)),
         c.HEADS.build(plan.head, tokens.embedding, plan.width),
     )
     c.INITS.build(plan.init, model)
@@ -51,8 +51,8 @@ def _frontend(plan: Plan, dropout: float, shared: nn.Module | None = None) -> Fr
     return Frontend(embedding, position, dropout)
 
 
-class _SideParts:
-    """The parts of the encoder (see `stacks.SideParts`)."""
+class SideParts:
+    """Builds the parts of one side of a plan, a new one for each call; layers count from 0."""
 
     def __init__(self, side: Encoder, width: int):
         self.side = side
@@ -61,6 +61,7 @@ class _SideParts:
         self.dropout = side.dropout
 
     def layer(self, i: int) -> Layer:
+        """Mixer, cross and feed-forward in their wirings, as far as the plan has them."""
         return Layer({name: sublayer for name, sublayer in self._sublayers(i).items() if sublayer is not None})
 
     def _sublayers(self, i: int) -> dict[str, nn.Module | None]:
@@ -68,22 +69,25 @@ class _SideParts:
         return {"mix": self.mix(i), "feed": feed and Sublayer(self.wiring(i), feed)}
 
     def mix(self, i: int) -> Sublayer:
+        """The mixer in its wiring."""
         mixer = c.MIXERS.build(part_of_layer(self.side.mixer, i), self.width, self.side.is_causal)
         return Sublayer(self.wiring(i), mixer)
 
     def wiring(self, i: int) -> Wiring:
+        """Norm, dropout and join."""
         norm = c.NORMS.build(part_of_layer(self.side.norm, i), self.width)
         join = c.JOINS.build(part_of_layer(self.side.join, i))
         return c.WIRINGS.build(part_of_layer(self.side.wiring, i), norm, self.dropout, join)
 
     def closing(self) -> nn.Module:
+        """The norm after the last layer, if the wiring needs one."""
         if not self.wiring(0).open_ended:
             return NoNorm(self.width)
         return c.NORMS.build(part_of_layer(self.side.norm, self.layers - 1), self.width)
 
 
-class _DecoderParts(_SideParts):
-    """The parts of the decoder (see `stacks.DecoderParts`)."""
+class DecoderParts(SideParts):
+    """Builds the parts of a decoder."""
 
     side: Decoder
 
@@ -96,9 +100,11 @@ class _DecoderParts(_SideParts):
         return c.CROSSES.build(part_of_layer(self.side.cross, i), self.width)
 
     def cross(self, i: int) -> Mixer:
+        """The mixer that attends to the encoder."""
         cross = self._cross(i)
         assert cross is not None, "rules refuse a plan without one"
         return cross
 
     def cell(self, i: int, inputs: int) -> Cell:
+        """The cell of a recurrent mixer, for inputs of this width."""
         return c.CELLS[part_of_layer(self.side.mixer, i).name](inputs, self.width)

@@ -76,15 +76,10 @@ def full() -> None:
     """Every query sees every key; in decoders, every key of its past"""
 
 
-def window(*, width: Annotated[int, Number("positions visible on each side", 1, 2**16)] = 128) -> Window:
-    """A query sees keys at most this many positions away (arXiv:2004.05150)"""
-    return Window(width)
-
-
 RELATIVE_POSITIONS: Catalogue[RelativePosition | None] = Catalogue(
     "mixer.position", ("heads", "key_width", "value_width"), {"none": no_relative_position, "rotary": rotary}
 )
-PATTERNS: Catalogue[Pattern | None] = Catalogue("mixer.pattern", (), {"full": full, "window": window})
+PATTERNS: Catalogue[Pattern | None] = Catalogue("mixer.pattern", (), {"full": full, "window": Window})
 
 
 def mlp(
@@ -213,11 +208,6 @@ def concatenated(
     return ConcatenatedSinusoid(features or width // 4)
 
 
-def learned(width: int, *, limit: Annotated[int, Number("longest sequence, in tokens", 1, 2**24)] = 256) -> Learned:
-    """x + P[pos], a learned vector for each position up to the limit (arXiv:1705.03122)"""
-    return Learned(width, limit)
-
-
 def no_position(width: int) -> NoPosition:
     """x: a bag of tokens"""
     return NoPosition()
@@ -296,7 +286,7 @@ EMBEDDINGS: Catalogue[nn.Embedding] = Catalogue(
 POSITIONS: Catalogue[Position] = Catalogue(
     "position",
     ("width",),
-    {"sinusoid": Sinusoid, "concatenated": concatenated, "learned": learned, "none": no_position},
+    {"sinusoid": Sinusoid, "concatenated": concatenated, "learned": Learned, "none": no_position},
 )
 HEADS: Catalogue[Head] = Catalogue("head", ("target", "width"), {"tied": tied, "linear": linear})
 INITS: Catalogue[None] = Catalogue(
