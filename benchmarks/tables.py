@@ -363,6 +363,14 @@ def choices(numbers: Numbers) -> str:
     )
 
 
+def demo(numbers: Numbers) -> str:
+    """The forms that are hardest to read, and all of them."""
+    hardest = sorted(numbers["forms"].items(), key=lambda form: form[1])[:3]
+    rows = [(f"`{form}`", f"{share:.2f} %") for form, share in hardest]
+    head = ("form", "read exactly")
+    return markdown(head, [*rows, (f"all {len(numbers['forms'])} forms", f"**{numbers['exact']:.2f} %**")])
+
+
 TABLES: dict[str, tuple[Callable[[Numbers], str], str]] = {  # the function, and the result file
     "shipped-model": (shipped, "shipped-model"),
     "shakespeare": (shakespeare, "shakespeare"),
