@@ -150,7 +150,7 @@ def training(numbers: Numbers) -> str:
         f"`{numbers['plan']}`",
         "target tokens a second",
         f"seconds for {batches}: median (low to high) of {numbers['rounds']} rounds",
-        "weft is faster by",
+        "weft's speed, divided by this",
         "peak memory",
     )
     return markdown(
@@ -170,7 +170,7 @@ def training(numbers: Numbers) -> str:
 
 def training_decoders(numbers: Numbers) -> str:
     return markdown(
-        ("", "system", "tokens a second", "seconds for a turn: median (low to high)", "weft is faster by"),
+        ("", "system", "tokens a second", "seconds for some steps: median (low to high)", "weft's speed, divided by this"),
         (
             (
                 shape["shape"] if name == "weft" else "",
@@ -187,7 +187,7 @@ def training_decoders(numbers: Numbers) -> str:
 
 def generation(numbers: Numbers) -> str:
     return markdown(
-        ("", "system", "tokens a second", "seconds: median (low to high)", "weft is faster by", "same continuations"),
+        ("", "system", "tokens a second", "seconds: median (low to high)", "weft's speed, divided by this", "same continuations"),
         (
             (
                 ("one prompt" if batch["together"] == 1 else f"{batch['together']} prompts") * (name == "weft"),
