@@ -73,14 +73,14 @@ def test_the_table_is_not_stored() -> None:
 
 
 def test_concatenated_sinusoids_take_features_of_their_own() -> None:
-    part, x = ConcatenatedSinusoid(3), torch.randn(2, 4, 5)
+    part, x = ConcatenatedSinusoid(8, 3), torch.randn(2, 4, 5)
     assert part.features == 3
     assert_close(part(x, None), torch.cat((x, sinusoids(4, 3).expand(2, 4, 3)), -1))
 
 
 def test_concatenated_sinusoids_by_row() -> None:
     positions = torch.tensor([[4], [6]])
-    assert_close(ConcatenatedSinusoid(3)(torch.zeros(2, 1, 5), positions)[..., 5:], sinusoids(7, 3)[positions])
+    assert_close(ConcatenatedSinusoid(8, 3)(torch.zeros(2, 1, 5), positions)[..., 5:], sinusoids(7, 3)[positions])
 
 
 def test_learned_positions_are_added() -> None:

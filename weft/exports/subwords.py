@@ -15,8 +15,6 @@ from weft.data.codecs.subwords import SPECIAL_TOKENS, Subwords
 def write_tokenizer(tokeniser: Subwords, file: Path) -> None:
     pieces = Tokenizer.from_str(tokeniser.pieces.to_str())
     pieces.normalizer = normalizers.Prepend(" ")
-    no_signs = decoders.Replace(
-        Regex(f"^({'|'.join(SPECIAL_TOKENS)})$"), ""
-    )  # no other token has a space: none is lost
+    no_signs = decoders.Replace(Regex(f"^({'|'.join(SPECIAL_TOKENS)})$"), "")  # no other token has a space
     pieces.decoder = decoders.Sequence([no_signs, decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
     pieces.save(str(file))

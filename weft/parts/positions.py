@@ -6,6 +6,7 @@ A position part takes token embeddings (B, T, D - features) and returns (B, T, D
 that concatenate take some of the width.
 """
 
+import math
 from typing import Annotated
 
 import torch
@@ -13,6 +14,8 @@ from torch import Tensor, nn
 
 from weft.errors import WeftError
 from weft.parts.options import Number
+
+Features = Annotated[int | None, Number("features that encode the position", -math.inf, grows=True)]
 
 
 def sinusoids(length: int, features: int) -> Tensor:
@@ -60,11 +63,11 @@ class Sinusoid(Position):
 
 
 class ConcatenatedSinusoid(Sinusoid):
-    """[x; PE], as in two of the lectures: a part of the width encodes the position only."""
+    """[x; PE]: by default a quarter of the width encodes the position, as in two of the lectures"""
 
-    def __init__(self, features: int):
-        super().__init__(features)
-        self.features = features
+    def __init__(self, width: int, features: Features = None):
+        super().__init__(features or width // 4)
+        self.features = features or width // 4
 
     def forward(self, x: Tensor, positions: Tensor | None) -> Tensor:
         rows = self.rows(x, positions)

@@ -1,6 +1,5 @@
 """The catalogues: every part that a plan can name. Adding a part is one class in `parts/` and one line here."""
 
-import math
 from functools import partial
 from typing import Annotated
 
@@ -32,7 +31,6 @@ from weft.plans.catalogue import Catalogue
 Base = Annotated[float, Number("base of the rotary frequencies; larger turns features more slowly")]
 Activation = Annotated[str, Option("nonlinearity")]
 KeyValueHeads = Annotated[int | None, Number("heads of keys and values, shared by the attention heads", 1, 2**12)]
-Features = Annotated[int | None, Number("features that encode the position", -math.inf, grows=True)]
 Heads = Annotated[int, Number("attention heads", 1, 2**12)]
 KeyWidth = Annotated[int | None, Number("width of queries and keys in each head", 1, 2**16, grows=True)]
 ValueWidth = Annotated[int | None, Number("width of values in each head", 1, 2**16, grows=True)]
@@ -128,13 +126,10 @@ def attention(
 
 
 def _recurrent(cell: type[Cell], width: int, is_causal: bool, *, direction: Direction = None) -> Recurrence:
-    match direction or ("forward" if is_causal else "both"):
-        case "forward":
-            return Forward(cell(width, width))
-        case "backward":
-            return Backward(cell(width, width))
-        case _:
-            return Both(Forward(cell(width, width - width // 2)), Backward(cell(width, width // 2)))
+    one_way = {"forward": Forward, "backward": Backward}.get(direction or ("forward" if is_causal else "both"))
+    if one_way is not None:
+        return one_way(cell(width, width))
+    return Both(Forward(cell(width, width - width // 2)), Backward(cell(width, width // 2)))
 
 
 def _recurrence(cell: type[Cell]) -> "partial[Recurrence]":
@@ -197,15 +192,6 @@ def scaled(vocabulary: int, width: int) -> ScaledEmbedding:
 def plain(vocabulary: int, width: int) -> nn.Embedding:
     """E[token]"""
     return nn.Embedding(vocabulary, width)
-
-
-def concatenated(
-    width: int,
-    *,
-    features: Features = None,
-) -> ConcatenatedSinusoid:
-    """[x; PE]: by default a quarter of the width encodes the position"""
-    return ConcatenatedSinusoid(features or width // 4)
 
 
 def no_position(width: int) -> NoPosition:
@@ -286,7 +272,7 @@ EMBEDDINGS: Catalogue[nn.Embedding] = Catalogue(
 POSITIONS: Catalogue[Position] = Catalogue(
     "position",
     ("width",),
-    {"sinusoid": Sinusoid, "concatenated": concatenated, "learned": Learned, "none": no_position},
+    {"sinusoid": Sinusoid, "concatenated": ConcatenatedSinusoid, "learned": Learned, "none": no_position},
 )
 HEADS: Catalogue[Head] = Catalogue("head", ("target", "width"), {"tied": tied, "linear": linear})
 INITS: Catalogue[None] = Catalogue(

@@ -24,7 +24,8 @@ SIDE_SLOTS: dict[str, Catalogue[Any]] = {
     each.slot: each for each in (c.MIXERS, c.CROSSES, c.FEED_FORWARDS, c.NORMS, c.JOINS, c.WIRINGS)
 }
 STACKS: dict[str, Catalogue[Any]] = {"encoder": c.ENCODERS, "decoder": c.DECODERS}
-MODEL_SLOTS: dict[str, Catalogue[Any]] = {"embedding": c.EMBEDDINGS, "position": c.POSITIONS, "head": c.HEADS}
+MODEL_SLOTS: tuple[Catalogue[Any], ...] = (c.EMBEDDINGS, c.POSITIONS, c.HEADS, c.INITS)
+TRAINING_SLOTS: tuple[Catalogue[Any], ...] = (c.OPTIMISERS, c.SCHEDULES, c.BATCHINGS)
 
 NONE = "none"  # in any slot, the part that does nothing
 # Of the classes in these slots.
@@ -73,12 +74,10 @@ def every_part(plan: Plan) -> Iterator[tuple[str, Catalogue[Any], Part]]:
             for part in parts_of(getattr(slots, slot, ())):
                 yield f"{side}.{slot}", catalogue, part
         yield f"{side}.stack", STACKS[side], slots.stack
-    for slot, catalogue in MODEL_SLOTS.items():
-        yield slot, catalogue, getattr(plan, slot)
-    yield "init", c.INITS, plan.init
-    yield "training.optimiser", c.OPTIMISERS, plan.training.optimiser
-    yield "training.schedule", c.SCHEDULES, plan.training.schedule
-    yield "training.batching", c.BATCHINGS, plan.training.batching
+    for catalogue in MODEL_SLOTS:
+        yield catalogue.slot, catalogue, getattr(plan, catalogue.slot)
+    for catalogue in TRAINING_SLOTS:
+        yield f"training.{catalogue.slot}", catalogue, getattr(plan.training, catalogue.slot)
 
 
 def with_parts(plan: Plan, change: Callable[[str, Catalogue[Any], Part], Part]) -> Plan:
