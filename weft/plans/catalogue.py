@@ -47,7 +47,8 @@ class Catalogue(Generic[Made]):
 
     def declared(self, name: str, option: str) -> Option:
         """The meaning and the bounds of an option."""
-        return _declared(self.options(name)[option])
+        annotation = self.options(name)[option].annotation
+        return next((each for each in get_args(annotation) if isinstance(each, Option)), Option(""))
 
     def makes(self, name: str) -> Any:
         """The class of a part, by its maker's annotation, so that its declarations are known before it is built."""
@@ -80,7 +81,7 @@ class Catalogue(Generic[Made]):
             elif (expected := _plain_type(options[key])) and not _fits(value, expected, options[key]):
                 found.append(f"{where}.{key}: expected {expected.__name__}, got {value!r}.")
             else:
-                found += _declared(options[key]).problems(value, f"{where}.{key}")
+                found += self.declared(part.name, key).problems(value, f"{where}.{key}")
         return found
 
     def build(self, choice: Any, *given: Any) -> Made:
@@ -92,14 +93,9 @@ class Catalogue(Generic[Made]):
         return self.makers[part.name](*given, **part.options)
 
 
-def _declared(option: inspect.Parameter) -> Option:
-    return next((each for each in get_args(option.annotation) if isinstance(each, Option)), Option(""))
-
-
 def _plain_type(option: inspect.Parameter) -> type | None:
     """int, float, str or bool if the annotation is one of them, or one of them and None."""
-    annotated = get_origin(option.annotation) is Annotated
-    given = get_args(option.annotation)[0] if annotated else option.annotation
+    given = get_args(option.annotation)[0] if get_origin(option.annotation) is Annotated else option.annotation
     kinds = [kind for kind in _SIMPLE if given in (kind, kind | None)]
     return kinds[0] if kinds else None
 
