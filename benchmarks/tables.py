@@ -170,7 +170,13 @@ def training(numbers: Numbers) -> str:
 
 def training_decoders(numbers: Numbers) -> str:
     return markdown(
-        ("", "system", "tokens a second", "seconds for some steps: median (low to high)", "weft's speed, divided by this"),
+        (
+            "",
+            "system",
+            "tokens a second",
+            "seconds for some steps: median (low to high)",
+            "weft's speed, divided by this",
+        ),
         (
             (
                 shape["shape"] if name == "weft" else "",
@@ -187,7 +193,14 @@ def training_decoders(numbers: Numbers) -> str:
 
 def generation(numbers: Numbers) -> str:
     return markdown(
-        ("", "system", "tokens a second", "seconds: median (low to high)", "weft's speed, divided by this", "same continuations"),
+        (
+            "",
+            "system",
+            "tokens a second",
+            "seconds: median (low to high)",
+            "weft's speed, divided by this",
+            "same continuations",
+        ),
         (
             (
                 ("one prompt" if batch["together"] == 1 else f"{batch['together']} prompts") * (name == "weft"),
