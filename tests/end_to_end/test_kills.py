@@ -27,7 +27,7 @@ DICE = random.Random(2017)
 def begin(out: Path, steps: int) -> list[str]:
     """The words of a training with everything that draws or remembers."""
     chosen: dict[str, Any] = {"dropout": 0.2, "bpe_dropout": 0.2, "accumulate": 2, "average": "best", "best_by": "loss"}
-    chosen = {**SETTINGS, **chosen, "average_of": 3, "steps": steps, "validate_every": EVERY}
+    chosen = {**SETTINGS, **chosen, "average_of": 3, "precision": "float32", "steps": steps, "validate_every": EVERY}
     words = ["train", "transformer-tiny", "--out", str(out)]
     for name, pairs in (("train", reversed_letters(60)), ("valid", reversed_letters(6, seed=2))):
         file = out.with_name(f"{name}.tsv")

@@ -95,5 +95,5 @@ def test_a_machine_without_bfloat16(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(precision, "may_use", lambda name: False)
     folder: Folder = tiny_run(tmp_path / "run", steps=precision.WORTH)
     assert chosen_precision(tiny_trainer(folder), folder, pytest.fail) == "float32"
-    with pytest.raises(WeftError, match="this machine does not compute in bfloat16"):
+    with pytest.raises(WeftError, match="needs bfloat16, which this machine does not support"):
         check_precision(folder.plan().with_settings(["precision=bfloat16"]), CPU)

@@ -18,12 +18,13 @@ from weft.training.workers import ALONE
 from weft.weights import read_weights
 
 PLAIN = {"dropout": 0.0, "steps": 50, "validate_every": 25, "rate": 0.003}
+FIXED = {"precision": "float32"}  # which of two is faster may differ from run to run
 Settings = dict[str, object]
 PATIENCE = 240  # seconds: the machine may have other work, and a test that hangs should still end
 
 
 def command(folder: Path, settings: Settings, *more: str) -> list[str]:
-    merged = {key: json.dumps(value) for key, value in {**SETTINGS, **settings}.items()}
+    merged = {key: json.dumps(value) for key, value in {**SETTINGS, **FIXED, **settings}.items()}
     words = ["train", "transformer-tiny", "--out", str(folder), *more]
     if "--resume" not in more:
         for name, pairs in (("train", reversed_letters(60)), ("valid", reversed_letters(6, seed=2))):
