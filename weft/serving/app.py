@@ -15,11 +15,11 @@ from starlette.types import Scope
 import weft
 from weft.data.languages import Languages
 from weft.errors import WeftError
-from weft.serving import answers, inside, keys, libretranslate, model, openai, pairs, tokeniser, translate
+from weft.serving import answers, inside, keys, libretranslate, model, openai, pairs, run, tokeniser, translate
 from weft.serving.guard import Guard
 from weft.serving.metrics import CONTENT_TYPE, Metrics
 from weft.serving.queue import Queue
-from weft.serving.service import Served, Service
+from weft.serving.service import Served, ServedModel, Service
 from weft.serving.settings import Settings
 from weft.tasks.predictor import Predictor
 from weft.viewing.page import DRAWING
@@ -32,6 +32,7 @@ ROUTES = {  # those that predictors can have
     "tokeniser": tokeniser.router,
     "translate": translate.router,
     "inside": inside.router,
+    "run": run.router,
     "pairs": pairs.router,
     "model": model.router,
 }
@@ -47,7 +48,8 @@ def create_app(predictor: Predictor, settings: Settings | None = None, languages
     metrics = Metrics()
     queue = Queue(predictor, settings.waiting, metrics, settings.together)
     first = predictor.folders[0]
-    service = Service(predictor, languages, first.plan(), first.card(), settings, queue, metrics)
+    models = [ServedModel(",".join(folder.path.name for folder in predictor.folders), first.plan().task.name, "")]
+    service = Service(predictor, languages, first.plan(), first.card(), settings, queue, metrics, models, [])
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -5,8 +5,9 @@ as small pictures of one byte per weight. The attention of the last few sentence
 head of the same sentence costs nothing.
 """
 
+import dataclasses
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import lru_cache, partial
 from typing import Annotated, Any
 
@@ -19,6 +20,7 @@ from weft.serving.service import HeadsOff, Served
 from weft.viewing.anatomy import masks
 from weft.viewing.attention_heads import DEFAULT_KIND, KINDS, Head, formula
 from weft.viewing.attention_maps import AttentionMaps
+from weft.viewing.what_if import NOTHING, WhatIf
 
 CACHED = 8  # sentences; a long one in a large model takes some 20 MB
 DIGITS = 4  # of a weight
@@ -27,17 +29,33 @@ router = APIRouter(prefix="/api", tags=["inside"])
 Kind = Annotated[str, Field(json_schema_extra={"enum": [*KINDS]})]
 
 
-class SentenceRequest(BaseModel):
-    """A text, what is written after it, and heads to switch off."""
+class LookRequest(BaseModel):
+    """A text, what is written after it, and what is changed."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "The cat sleeps."}]})
 
     text: str
     target: str | None = Field(None, description="A translation or continuation; null: the model's own.")
     off: HeadsOff = []
+    replace: dict[int, str] = Field(
+        {}, max_length=1000, description="By token of the text, from 0: what stands in its place; empty: nothing."
+    )
+    force: dict[int, str] = Field(
+        {}, max_length=1000, description="By step, from 0: the token that is written there; the model goes on from it."
+    )
+    temperature: float = Field(1.0, gt=0, le=100, description="Divides the logits.")
+
+    @property
+    def what_if(self) -> WhatIf:
+        return WhatIf(self.off, self.replace, self.force, self.temperature)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether all that is written is chosen by the model, with its own probabilities."""
+        return self.target is None and not self.force and self.temperature == 1.0
 
 
-class KindRequest(SentenceRequest):
+class KindRequest(LookRequest):
     kind: Kind | None = Field(None, description="null: the last kind that the model has.")
 
 
@@ -53,7 +71,7 @@ class HeadRequest(KindRequest):
 
 
 Target = str | tuple[int, ...] | None  # a translation or its ids; None: the model's own
-Look = Callable[..., Awaitable[AttentionMaps]]  # (text, target=None, off=()) → attention
+Look = Callable[..., Awaitable[AttentionMaps]]  # (text, target=None, what_if=NOTHING) → attention
 
 
 def _look(request: Request, service: Served) -> Look:
@@ -61,10 +79,11 @@ def _look(request: Request, service: Served) -> Look:
     if not hasattr(state, "attention"):
         state.attention = lru_cache(CACHED)(service.predictor.attention)
 
-    async def look(text: str, target: Target = None, off: Sequence[Head] = ()) -> AttentionMaps:
+    async def look(text: str, target: Target = None, what_if: WhatIf = NOTHING) -> AttentionMaps:
         """Compute attention in the computing thread."""
-        service.check_size([text, target if isinstance(target, str) else ""])
-        return await service.queue.run(lambda: state.attention(text, target, tuple(off)))
+        more = [words for _, words in (*what_if.replace, *what_if.force)]
+        service.check_size([text, "".join([target if isinstance(target, str) else "", *more])])
+        return await service.queue.run(lambda: state.attention(text, target, what_if))
 
     return look
 
@@ -120,7 +139,7 @@ class MapsAnswer(KindAnswer):
 @router.post("/attention")
 async def attention(asked: LayerRequest, look: Looking) -> MapsAnswer:
     """Return the weights of one layer, or of all."""
-    seen = await look(asked.text, asked.target, asked.off)
+    seen = await look(asked.text, asked.target, asked.what_if)
     kind = _kind(asked, seen)
     maps = seen.of(kind, asked.layer)[None, None] if asked.mean else seen.each(kind, asked.layer)
     return MapsAnswer(**_tokens(seen, kind), maps=rounded(maps))
@@ -133,7 +152,7 @@ class OverviewAnswer(KindAnswer):
 @router.post("/overview")
 async def overview(asked: KindRequest, look: Looking) -> OverviewAnswer:
     """Return every layer and head of one kind of attention as a picture."""
-    seen = await look(asked.text, asked.target, asked.off)
+    seen = await look(asked.text, asked.target, asked.what_if)
     kind = _kind(asked, seen)
     cells = (seen.each(kind) * 255).round().to(torch.uint8).cpu().numpy()
     pictures = [[b64encode(head.tobytes()).decode() for head in layer] for layer in cells]
@@ -162,7 +181,7 @@ class HeadAnswer(KindAnswer):
 @router.post("/head")
 async def head(asked: HeadRequest, look: Looking, service: Served) -> HeadAnswer:
     """Return one query of one head in four steps: q · k, ÷ √K, softmax, the weighted sum of the values."""
-    seen = await look(asked.text, asked.target, asked.off)
+    seen = await look(asked.text, asked.target, asked.what_if)
     kind = _kind(asked, seen)
     numbers = seen.numbers(kind, asked.layer, asked.head, asked.token)
     columns = {
@@ -190,11 +209,11 @@ class AblationAnswer(BaseModel):
 
 
 @router.post("/off")
-async def off(asked: SentenceRequest, look: Looking) -> AblationAnswer:
+async def off(asked: LookRequest, look: Looking) -> AblationAnswer:
     """Translate and score a sentence without some heads."""
-    whole = await look(asked.text, asked.target)
-    without = await look(asked.text, asked.target, asked.off)
-    after = await look(asked.text, whole.ids, asked.off)
+    whole = await look(asked.text, asked.target, dataclasses.replace(asked.what_if, off=()))
+    without = await look(asked.text, asked.target, asked.what_if)
+    after = await look(asked.text, whole.ids, asked.what_if.unforced)
     return AblationAnswer(
         whole=ScoredPair(**_pair(whole)), without=ScoredPair(**_pair(without)), after=ScoredPair(**_pair(after))
     )
@@ -206,13 +225,15 @@ class ImportanceAnswer(BaseModel):
 
 
 @router.post("/importance")
-async def importance(asked: SentenceRequest, look: Looking, service: Served) -> ImportanceAnswer:
+async def importance(asked: LookRequest, look: Looking, service: Served) -> ImportanceAnswer:
     """Return by how much the mean log-probability of the translation falls when each head alone is switched off."""
-    ids = (await look(asked.text, asked.target)).ids
-    before = await look(asked.text, ids, asked.off)
+    what_if = asked.what_if.unforced
+    ids = (await look(asked.text, asked.target, dataclasses.replace(asked.what_if, off=()))).ids
+    before = await look(asked.text, ids, what_if)
 
     def score_without(head: Head) -> float:
-        return service.predictor.attention(asked.text, ids, [*asked.off, head]).score
+        without = dataclasses.replace(what_if, off=(*what_if.off, head))
+        return service.predictor.attention(asked.text, ids, without).score
 
     falls: dict[str, list[list[float]]] = {}
     for kind, heads in service.predictor.heads.items():
@@ -231,10 +252,10 @@ class MasksAnswer(BaseModel):
 
 
 @router.post("/masks")
-async def look_at_masks(asked: SentenceRequest, look: Looking, service: Served) -> MasksAnswer:
+async def look_at_masks(asked: LookRequest, look: Looking, service: Served) -> MasksAnswer:
     """Return the masks of the sentence, in a batch with a short one if the model reads sentences."""
-    beside, readable = service.predictor.beside, service.predictor.codec.readable
-    seen = [await look(asked.text, asked.target), *([] if beside is None else [await look(beside)])]
+    beside, readable = service.predictor.beside, service.predictor.codec.in_text
+    seen = [await look(asked.text, asked.target, asked.what_if), *([] if beside is None else [await look(beside)])]
     rows = {name: [one.read[name] for one in seen] for name in seen[0].read}
     found = await service.queue.run(lambda: masks(service.predictor.models[0], rows))
     *sources, targets = rows.values()

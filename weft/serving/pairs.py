@@ -11,17 +11,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from weft.data.sentences import split_sentences
 from weft.decoding import Beam
 from weft.errors import WeftError
-from weft.serving.inside import rounded
+from weft.serving.inside import LookRequest, rounded
 from weft.serving.service import BeamWidth, LengthPenalty, Served
 from weft.viewing.search import SearchTree
 
 router = APIRouter(prefix="/api", tags=["inside"])
 
 
-class SearchRequest(BaseModel):
+class SearchRequest(LookRequest):
+    """The search finds a target of its own, whatever is given."""
+
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "The cat sleeps.", "beam": 3}]})
 
-    text: str
     beam: BeamWidth = Beam.width
     length_penalty: LengthPenalty = Beam.length_penalty
 
@@ -38,7 +39,7 @@ async def search(asked: SearchRequest, service: Served) -> SearchTree:
     service.check_size([asked.text])
     translator = service.translator
     return await service.queue.run(
-        lambda: translator.search_tree(asked.text, beam=asked.beam, length_penalty=asked.length_penalty)
+        lambda: translator.search_tree(asked.text, asked.what_if, beam=asked.beam, length_penalty=asked.length_penalty)
     )
 
 

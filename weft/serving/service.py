@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -10,6 +11,7 @@ from pydantic import Field
 from weft.data.languages import Languages, direction_of
 from weft.decoding import Beam, Search, best_first
 from weft.decoding.hypothesis import STRONGEST
+from weft.disk import checksum
 from weft.errors import WeftError
 from weft.plans.plan import Plan
 from weft.serving.metrics import Metrics
@@ -28,6 +30,27 @@ HeadsOff = Annotated[
 ]
 
 
+HASH = 12  # digits
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """One of the models of a service."""
+
+    name: str
+    task: str
+    base: str  # what its paths begin with; empty: those of the page itself
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One state of the page that a lecture shows."""
+
+    title: str
+    caption: str
+    address: str  # of the page: #/look?text=…
+
+
 @dataclass(frozen=True)
 class Service:
     """One served model."""
@@ -39,6 +62,13 @@ class Service:
     settings: Settings
     queue: Queue
     metrics: Metrics
+    models: list[ServedModel]  # all that are served beside it, and itself
+    scenes: list[Scene]
+
+    @cached_property
+    def hash(self) -> str:
+        """The first digits of the checksum of the weights; of an ensemble, of each."""
+        return ",".join(checksum(folder.weights())[:HASH] for folder in self.predictor.folders)
 
     @property
     def translator(self) -> Translator:

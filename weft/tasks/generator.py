@@ -2,10 +2,11 @@
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,8 +31,8 @@ from weft.parts.call import Call
 from weft.parts.mixer import Mixer
 from weft.plans.catalogues import BATCHINGS
 from weft.tasks.predictor import Writing
-from weft.viewing.attention_heads import Head, HeadsOff
 from weft.viewing.attention_maps import AttentionMaps, Recorder
+from weft.viewing.what_if import NOTHING, WhatIf
 
 POSITIONS = 8192  # in a batch that is rated
 MOST_TOKENS = 200  # that are written by default
@@ -114,14 +115,8 @@ class Generator(Writing):
     """One language model, or an ensemble of several."""
 
     verb = "generate"
-    routes = ("openai", "tokeniser", "inside", "model")
-    views: ClassVar[Mapping[str, str]] = {
-        "generate": "Generate",
-        "attention": "Attention",
-        "head": "One head",
-        "off": "Ablate heads",
-        "model": "Model",
-    }
+    routes = ("openai", "tokeniser", "inside", "run", "model")
+    traces = ("run", "next", "surprise", "complete")
     codec: TextCodec
     models: Sequence[Generative]
 
@@ -326,49 +321,60 @@ class Generator(Writing):
 
     @torch.inference_mode()
     def attention(
-        self, text: str, target: str | Sequence[int] | None = None, off: Iterable[Head] = ()
+        self, text: str, target: str | Sequence[int] | None = None, what_if: WhatIf = NOTHING
     ) -> AttentionMaps:
         """The attention of the (first) model over a text and its likeliest, or the given, continuation."""
-        silent = self.existing(off)
-        prompt = self.prompt(text)
-        if target is None:
-            target = self._likeliest(prompt, silent)
-        more = self.codec.pieces_of([target])[0] if isinstance(target, str) else [*target]
+        prompt = self.changed(text, what_if)
+        more = self.codec.pieces_of([target])[0] if isinstance(target, str) else target
+        if more is None or what_if.force:
+            write = partial(self._likeliest, prompt, what_if)
+            more = write(what_if.beginning(self.codec, write, more))
         ids = [*prompt, *more]
         if len(ids) < 2:
             raise WeftError("the text is empty.")
         if self.context is not None and len(ids) > self.context + 1:
             raise WeftError(f"the text has {len(ids)} tokens; this model sees {self.context} at once.")
-        recorder = Recorder(silent)
+        recorder = Recorder(what_if.off)
         inputs = {"tokens": torch.tensor([ids[:-1]], device=self.device)}
         hidden = self.models[0].hidden(inputs, Call(watch=recorder))[0]
-        log_probs = self.models[0].head.log_probs(hidden).gather(1, torch.tensor(ids[1:], device=self.device)[:, None])
+        log_probs = what_if.tempered(self.models[0].head.log_probs(hidden))[range(len(ids) - 1), ids[1:]]
         return AttentionMaps(
             self.folders[0].name,
             text,
             [],
-            self.codec.readable(ids[1:]),
+            self.codec.in_text(ids[1:]),
             "".join(self.codec.characters(more)),
-            log_probs[:, 0].tolist(),
+            log_probs.tolist(),
             recorder.maps(),
             tuple(more),
-            silent,
+            what_if,
             recorder.seen,
             self.codec.readable(ids[:1])[0],
             {"tokens": tuple(ids[:-1])},
+            hidden,
+            tuple(ids[1:]),
         )
 
-    def _likeliest(self, prompt: Sequence[int], off: Sequence[Head]) -> list[int]:
-        """The likeliest continuation, as long as is shown and as the context allows."""
-        room = LOOKED_AT if self.context is None else min(LOOKED_AT, self.context - len(prompt))
-        if room < 1:
-            return []
-        batch = Continuous(self.models, self.context, HeadsOff(off) if off else None)
-        found = Continuation([*prompt], room, Sampling(0.0), (0,), self.codec.special.end)
+    def changed(self, text: str, what_if: WhatIf) -> list[int]:
+        """The ids of a prompt with what replaces its tokens, which count from the first of the text."""
+        self.existing(what_if.off)
+        ids = self.prompt(text)
+        first = int(ids[0] == self.codec.special.start)
+        return [*ids[:first], *what_if.replaced(self.codec, ids[first:])] if what_if.replace else ids
+
+    def _likeliest(self, prompt: Sequence[int], what_if: WhatIf, beginning: Sequence[int] = ()) -> list[int]:
+        """The likeliest continuation that begins so, as long as is shown and as the context allows."""
+        given, written = [*prompt, *beginning], [*beginning]
+        room = LOOKED_AT - len(written)
+        room = room if self.context is None else min(room, self.context - len(given))
+        if room < 1 or self.codec.special.end in written:
+            return written
+        batch = Continuous(self.models, self.context, what_if.watch())
+        found = Continuation(given, room, Sampling(0.0), (0,), self.codec.special.end)
         batch.add(found)
         while len(batch):
             batch.step()
-        return found.written
+        return [*written, *found.written]
 
 
 def _joined(passages: Iterable[Passage]) -> Iterator[tuple[str]]:

@@ -1,7 +1,7 @@
 """The predictor: a trained model ready to be used, by commands, the service and Python; `weft.load` returns one."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -16,13 +16,14 @@ from weft.models.base import Generative, Model
 from weft.parts.batching import Row
 from weft.viewing.attention_heads import Head
 from weft.viewing.attention_maps import AttentionMaps, check_head, heads_of
+from weft.viewing.what_if import NOTHING, WhatIf
 
 
 class Predictor(ABC):
     """One model, or an ensemble of several with one vocabulary."""
 
     verb: ClassVar[str]  # the command for this model
-    views: ClassVar[Mapping[str, str]]  # of the page, in their order, with their titles
+    traces: ClassVar[Sequence[str]] = ()  # what the page can show of it because of its task
     limit: int  # the most tokens in a column of a row
     routes: ClassVar[Sequence[str]] = ("model",)  # of the service: names of weft.serving.app.ROUTES
     example: str = ""  # a text to begin with
@@ -50,9 +51,9 @@ class Predictor(ABC):
         """Score the model on the test set in some files; which they are is up to the task."""
 
     def attention(
-        self, text: str, target: str | Sequence[int] | None = None, off: Iterable[Head] = ()
+        self, text: str, target: str | Sequence[int] | None = None, what_if: WhatIf = NOTHING
     ) -> AttentionMaps:
-        """The attention of the (first) model to a text and what it writes, or the given target, without some heads."""
+        """The attention of the (first) model to a text and what it writes, or the given target, under some changes."""
         raise NotImplementedError
 
     def __repr__(self) -> str:

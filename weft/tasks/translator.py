@@ -2,12 +2,11 @@
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -32,9 +31,9 @@ from weft.parts.batching import Row
 from weft.parts.call import Call, Watch
 from weft.tasks.alignment import Aligner, Seen, choose, known_or_usual, words, written_from
 from weft.tasks.predictor import Writing
-from weft.viewing.attention_heads import Head, Without
 from weft.viewing.attention_maps import AttentionMaps, Recorder
 from weft.viewing.search import SearchTree, search_tree
+from weft.viewing.what_if import NOTHING, WhatIf
 
 AT_A_TIME = 1024  # texts that are sorted by length and translated together
 REMEMBERED = 8 * AT_A_TIME  # texts whose ids are kept
@@ -65,17 +64,10 @@ class Translator(Writing):
     """One model that translates, or an ensemble of several."""
 
     verb = "translate"
-    routes = ("libretranslate", "translate", "inside", "pairs", "model")
+    routes = ("libretranslate", "translate", "inside", "run", "pairs", "model")
     example = "The animal didn't cross the street because it was too tired."
     beside = "Thank you."
-    views: ClassVar[Mapping[str, str]] = {
-        "translate": "Translate",
-        "attention": "Attention",
-        "head": "One head",
-        "search": "Search",
-        "off": "Ablate heads",
-        "model": "Model",
-    }
+    traces = ("run", "search", "pairs", "next")
     codec: Subwords
     limit: int  # of a source
     models: Sequence[Generative]
@@ -239,30 +231,51 @@ class Translator(Writing):
 
     @torch.inference_mode()
     def attention(
-        self, text: str, target: str | Sequence[int] | None = None, off: Iterable[Head] = ()
+        self, text: str, target: str | Sequence[int] | None = None, what_if: WhatIf = NOTHING
     ) -> AttentionMaps:
         """The attention of the (first) model to a text and its translation: its own, or the given one as a text or ids.
-        Heads in `off` are switched off, in the search too: `off=[Head("cross", 2, 1)]`."""
-        source, silent = self._whole(text), self.existing(off)
-        if target is None:
-            target = Without(Beam(), silent)(self.models, self.prompt([source]))[0][0].ids
-        ids = self._whole(target, "the target") if isinstance(target, str) else list(target)
-        recorder = Recorder(silent)
+        Changes hold in the search too: `WhatIf(off=[Head("cross", 2, 1)])`."""
+        source = self._changed(text, what_if)
+        ids = self._whole(target, "the target") if isinstance(target, str) else target
+        if ids is None or what_if.force:
+            beginning = self._beginning(source, Beam(), what_if, ids)
+            ids = self._written(source, Beam(), what_if, beginning)
+        recorder = Recorder(what_if.off)
         hidden = self._read(source, ids, recorder)  # (T, D)
-        log_probs = self.models[0].head.log_probs(hidden)[range(len(ids)), ids]  # (T)
+        log_probs = what_if.tempered(self.models[0].head.log_probs(hidden))[range(len(ids)), ids]  # (T)
         return AttentionMaps(
             self.folders[0].name,
             text,
-            self.tokeniser.readable(source),
-            self.tokeniser.readable(ids),
+            self.tokeniser.in_text(source),
+            self.tokeniser.in_text(ids),
             self.tokeniser.decode(ids),
             log_probs.tolist(),
             recorder.maps(),
             ids=tuple(ids),
-            off=silent,
+            what_if=what_if,
             seen={key: value for key, value in recorder.seen.items() if key[1] != "weights"},
             read={"source": tuple(source), "target": (self.codec.special.start, *ids[:-1])},
+            hidden=hidden,
+            targets=tuple(ids),
         )
+
+    def _changed(self, text: str, what_if: WhatIf) -> list[int]:
+        """The ids of a text that is not split, with what replaces its tokens."""
+        self.existing(what_if.off)
+        ids = self._whole(text)
+        return self._fitting(what_if.replaced(self.tokeniser, ids), "the sentence") if what_if.replace else ids
+
+    def _beginning(
+        self, source: Sequence[int], beam: Beam, what_if: WhatIf, target: Sequence[int] | None = None
+    ) -> list[int]:
+        """What is written up to the last forced token."""
+        return what_if.beginning(self.tokeniser, partial(self._written, source, beam, what_if), target)
+
+    def _written(
+        self, source: Sequence[int], beam: Beam, what_if: WhatIf, beginning: Sequence[int] = ()
+    ) -> Sequence[int]:
+        """The best translation that begins so."""
+        return beam(self.models, self.prompt([source]), what_if.watch(beginning))[0][0].ids
 
     @cached_property
     def aligner(self) -> Aligner:
@@ -310,16 +323,29 @@ class Translator(Writing):
         self._read(source, target, recorder)
         return Seen(recorder.maps()["cross"], words(characters(source)), words(characters(target)))
 
-    def search_tree(self, text: str, *, beam: int = BEAM_WIDTH, length_penalty: float = LENGTH_PENALTY) -> SearchTree:
+    def search_tree(
+        self,
+        text: str,
+        what_if: WhatIf = NOTHING,
+        *,
+        beam: int = BEAM_WIDTH,
+        length_penalty: float = LENGTH_PENALTY,
+    ) -> SearchTree:
         """The tree of a beam search: every candidate of every step."""
-        return search_tree(self.models, self.codec, self.prompt([self._whole(text)]), Beam(beam, length_penalty))
+        source, search = self._changed(text, what_if), Beam(beam, length_penalty)
+        watch = what_if.watch(self._beginning(source, search, what_if))
+        return search_tree(self.models, self.codec, self.prompt([source]), search, watch)
 
     def _whole(self, text: str, which: str = "the sentence") -> list[int]:
         """The ids of a text that is not split."""
         _check_text(text, which)
         if not text.strip():
             raise WeftError(f"{which} is empty.")
-        ids = self.tokeniser.encode(text)
+        return self._fitting(self.tokeniser.encode(text), which)
+
+    def _fitting(self, ids: list[int], which: str) -> list[int]:
+        if len(ids) < 2:  # the end alone
+            raise WeftError(f"{which} is empty.")
         if len(ids) > self.limit:
             raise WeftError(f"{which} has {len(ids)} tokens; this model allows {self.limit}.")
         return ids

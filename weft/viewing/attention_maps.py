@@ -13,6 +13,7 @@ from weft.errors import WeftError
 from weft.models.base import Model
 from weft.parts.call import Call
 from weft.viewing.attention_heads import KINDS, Head, HeadsOff, kind_of, place_of
+from weft.viewing.what_if import NOTHING, WhatIf
 
 
 class Recorder(HeadsOff):
@@ -57,6 +58,44 @@ def heads_of(model: Model) -> dict[str, tuple[int, ...]]:
     with torch.inference_mode():
         model.hidden(model.example(1).inputs, Call(watch=recorder))
     return {kind: _counted(maps) for kind, maps in recorder.maps().items()}
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place in a model where something can be seen."""
+
+    id: str  # "decoder.2.cross": layers count from 1; 0 is the embedding
+    what: str  # attention, residual
+    label: str
+    layer: int
+    units: int  # heads, or the width of the residual stream
+    kind: str | None  # of attention
+    queries: str  # of attention_heads.AXES
+    keys: str | None
+
+
+def sites_of(model: Model) -> list[Site]:
+    """Find the places where something can be seen, in the order of computing, by watching a pass over a token."""
+    recorder = Recorder()
+    with torch.inference_mode():
+        model.hidden(model.example(1).inputs, Call(watch=recorder))
+    alone = len(model.sides) == 1
+    found = []
+    for (place, name), value in recorder.seen.items():
+        side, layer, sublayer = [*place.split("."), "", ""][:3]
+        number = int(layer) + 1 if layer.isdigit() else 0
+        if name == "weights":
+            kind = next(each for each, one in KINDS.items() if (one.side, one.sublayer) == (side, sublayer))
+            one = KINDS[kind]
+            label = f"{'Self-attention' if alone else one.label}, layer {number}"
+            place = f"{side}.{number}.{sublayer}"
+            found.append(Site(place, "attention", label, number, value.size(1), kind, one.queries, one.keys))
+        elif name == "residual" and not sublayer and (number or not layer):
+            label = f"layer {number}" if number else "embedding"
+            axis = "source" if side == "encoder" else "shifted"
+            label = label.capitalize() if alone else f"{side.capitalize()}, {label}"
+            found.append(Site(f"{side}.{number}", "residual", label, number, value.size(-1), None, axis, None))
+    return found
 
 
 def _counted(maps: Tensor) -> tuple[int, ...]:
@@ -119,10 +158,12 @@ class AttentionMaps:
     log_probs: list[float]  # of each target token
     maps: dict[str, Tensor]  # by kind: (N, H, query, key); row t of a target is the step that writes token t
     ids: tuple[int, ...] = ()  # of the target, for `Translator.attention` on the same tokens
-    off: tuple[Head, ...] = ()  # heads that were switched off
+    what_if: WhatIf = NOTHING  # what was changed
     seen: dict[tuple[str, str], Tensor] = field(default_factory=dict, repr=False)  # what else a recorder saw
     start: str = "∅"  # the token that the decoder reads first
     read: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False)  # the ids of each input of the model
+    hidden: Tensor = field(default_factory=lambda: torch.zeros(0, 0), repr=False)  # (T, D) predicts the target
+    targets: tuple[int, ...] = ()  # the ids of all tokens of `target`
 
     @property
     def encoder(self) -> Tensor:
