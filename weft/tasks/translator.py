@@ -4,8 +4,8 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from itertools import accumulate, islice
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -29,8 +29,7 @@ from weft.folder import Folder
 from weft.models.base import Generative
 from weft.parts.batching import Row
 from weft.parts.call import Call, Watch
-from weft.tasks.alignment import Aligner, Seen, choose, known_or_usual, words, written_from
-from weft.tasks.predictor import Writing
+from weft.tasks.aligning import Aligning
 from weft.viewing.attention_maps import AttentionMaps, Recorder
 from weft.viewing.search import SearchTree, search_tree
 from weft.viewing.what_if import NOTHING, WhatIf
@@ -60,7 +59,7 @@ class Translation:
         }
 
 
-class Translator(Writing):
+class Translator(Aligning):
     """One model that translates, or an ensemble of several."""
 
     verb = "translate"
@@ -277,51 +276,10 @@ class Translator(Writing):
         """The best translation that begins so."""
         return beam(self.models, self.prompt([source]), what_if.watch(beginning))[0][0].ids
 
-    @cached_property
-    def aligner(self) -> Aligner:
-        """The head of the (first) model that aligns words."""
-        return known_or_usual(self.folders[0].about().get("aligner"), self.heads["cross"])
-
-    def align(self, text: str, ids: Sequence[int]) -> list[list[float]]:
-        """How much each word of a translation was written from each word of its text, split at white space:
-        (target words, source words)."""
-        if not self.heads["cross"]:
-            raise WeftError("this model has no encoder-decoder attention: it cannot say which word comes from which.")
-        return self.aligner.weights(self._seen(self.tokeniser.encode(text), ids))
-
-    def beginnings(self, text: str, ids: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[int | None]:
-        """For each span of characters of a text, the token of its translation that begins the word written from it;
-        None if there is none."""
-        if not self.heads["cross"]:
-            return [None for _ in spans]
-        source, written = self.tokeniser.encode(text), self.tokeniser.characters(ids)
-        each = replace(self._seen(source, ids), source=range(len(source)), target=range(len(ids) - 1))
-        weights = self.aligner.weights(each)
-        ends = [*accumulate(map(len, self.tokeniser.characters(source)), initial=-1)]  # with the space before the text
-        found = []
-        for start, end in spans:
-            held = [i for i in range(len(source)) if ends[i] < end and ends[i + 1] > start]
-            at = written_from(held, weights)
-            while at and ids[at] in self.tokeniser.inner and written[at - 1][-1:].isalnum():
-                at -= 1
-            found.append(at)
-        return found
-
-    def choose_aligner(self, pairs: Sequence[tuple[str, str]]) -> Aligner:
-        """The head that aligns these held-out pairs best."""
-        encode = self.tokeniser.encode
-        return choose(pairs, [self._seen(encode(source), encode(target)) for source, target in pairs])
-
     def _read(self, source: Sequence[int], target: Sequence[int], watch: Watch) -> Tensor:
         """The hidden states (T, D) from which the (first) model predicts the target tokens, in a watched pass."""
         inputs = batch_of([(source, target)], self.codec.special.start).to(self.device).inputs
         return self.models[0].hidden(inputs, Call(watch=watch))[0]
-
-    @torch.inference_mode()
-    def _seen(self, source: Sequence[int], target: Sequence[int]) -> Seen:
-        recorder, characters = Recorder(), self.codec.characters
-        self._read(source, target, recorder)
-        return Seen(recorder.maps()["cross"], words(characters(source)), words(characters(target)))
 
     def search_tree(
         self,

@@ -26,20 +26,20 @@ class Recorder(HeadsOff):
     def see(self, place: str, name: str, value: Tensor) -> None:
         self.seen[place, name] = value
 
-    def layers(self, kind: str) -> dict[int, Tensor]:
-        """Return the weights (H, T, S) of each layer with this kind of attention, by its number from 1, for the first
-        row of the batch."""
+    def layers(self, kind: str, row: int = 0) -> dict[int, Tensor]:
+        """Return the weights (H, T, S) of each layer with this kind of attention, by its number from 1, for one row of
+        the batch."""
         side, sublayer = KINDS[kind].side, KINDS[kind].sublayer
         return {
-            1 + int(place.split(".")[1]): seen[0]
+            1 + int(place.split(".")[1]): seen[row]
             for (place, name), seen in self.seen.items()
             if name == "weights" and place.startswith(side) and place.endswith(sublayer)
         }
 
-    def maps(self) -> dict[str, Tensor]:
+    def maps(self, row: int = 0) -> dict[str, Tensor]:
         """Return each kind of attention as (N, H, T, S): zeros where a layer has no such head, N = 0 where no layer
         has this kind."""
-        return {kind: _grid(self.layers(kind)) for kind in KINDS}
+        return {kind: _grid(self.layers(kind, row)) for kind in KINDS}
 
 
 def _grid(layers: dict[int, Tensor]) -> Tensor:
