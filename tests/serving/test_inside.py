@@ -12,6 +12,7 @@ from weft.serving.app import STATIC
 from weft.tasks.translator import Translator
 from weft.viewing.attention_heads import KINDS, Head
 from weft.viewing.page import DRAWING
+from weft.viewing.what_if import WhatIf
 
 TEXT = "red cat"
 OFF = [{"kind": "cross", "layer": 2, "head": 1}]
@@ -43,7 +44,7 @@ def test_attention_of_all_layers_and_their_mean(client: TestClient, toy: Transla
 
 def test_attention_of_a_given_translation_without_a_head(client: TestClient, toy: Translator) -> None:
     told = asked(client, "attention", target="RED CAT", off=OFF, kind="decoder", layer=2)
-    seen = toy.attention(TEXT, "RED CAT", [Head("cross", 2, 1)])
+    seen = toy.attention(TEXT, "RED CAT", WhatIf(off=[Head("cross", 2, 1)]))
     assert told["translation"] == "RED CAT"
     close(told["maps"], seen.each("decoder", 2))
 
@@ -72,19 +73,19 @@ def test_an_unknown_field_named_query_is_reported(client: TestClient) -> None:
 
 
 def test_heads_switched_off(client: TestClient, toy: Translator) -> None:
-    told, heads = asked(client, "off", off=OFF), [Head("cross", 2, 1)]
-    whole, without = toy.attention(TEXT), toy.attention(TEXT, off=heads)
+    told, less = asked(client, "off", off=OFF), WhatIf(off=[Head("cross", 2, 1)])
+    whole, without = toy.attention(TEXT), toy.attention(TEXT, what_if=less)
     assert told["whole"]["translation"] == whole.translation
     assert told["without"]["translation"] == without.translation
     assert told["without"]["score"] == pytest.approx(without.score, abs=1e-4)
-    assert told["after"]["score"] == pytest.approx(toy.attention(TEXT, whole.ids, heads).score, abs=1e-4)
+    assert told["after"]["score"] == pytest.approx(toy.attention(TEXT, whole.ids, less).score, abs=1e-4)
     assert asked(client, "off")["whole"] == asked(client, "off")["without"]
 
 
 def test_importance_of_each_head(client: TestClient, toy: Translator) -> None:
     falls = asked(client, "importance")["falls"]
     whole = toy.attention(TEXT)
-    lost = whole.score - toy.attention(TEXT, whole.ids, [Head("encoder", 2, 1)]).score
+    lost = whole.score - toy.attention(TEXT, whole.ids, WhatIf(off=[Head("encoder", 2, 1)])).score
     assert falls["encoder"][1][0] == pytest.approx(lost, abs=1e-4)
     assert {kind: torch.tensor(maps).shape for kind, maps in falls.items()} == dict.fromkeys(KINDS, (2, 2))
 

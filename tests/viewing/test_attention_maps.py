@@ -19,6 +19,7 @@ from weft.parts.context_attention import Additive, ContextAttention
 from weft.viewing import pictures
 from weft.viewing.attention_heads import KINDS, Head
 from weft.viewing.attention_maps import AttentionMaps
+from weft.viewing.what_if import WhatIf
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +138,7 @@ def test_invalid_sentences_raise_errors(toy: weft.Translator) -> None:
     with pytest.raises(weft.WeftError, match=r"the (source|target) has \d+ tokens; this model allows 200"):
         toy.attention("red", "q" * 500)
     with pytest.raises(weft.WeftError, match="head 3 does not exist: this model has heads 1 to 2"):
-        toy.attention("red", off=[Head("cross", 1, 3)])
+        toy.attention("red", what_if=WhatIf(off=[Head("cross", 1, 3)]))
 
 
 def test_decoder_keys_are_the_target_shifted_right(seen: AttentionMaps) -> None:
@@ -236,6 +237,6 @@ def test_a_missing_head_of_one_layer_raises_an_error(mixed: weft.Translator) -> 
     with pytest.raises(weft.WeftError, match="layer 1 of this model has no encoder self-attention"):
         seen.numbers("encoder", 1, 1, 0)
     with pytest.raises(weft.WeftError, match="head 2 does not exist: this layer has 1 head"):
-        mixed.attention("red cat", "RED", off=[Head("cross", 2, 2)])
-    off = mixed.attention("red cat", "RED", off=[Head("encoder", 2, 1)])
+        mixed.attention("red cat", "RED", what_if=WhatIf(off=[Head("cross", 2, 2)]))
+    off = mixed.attention("red cat", "RED", what_if=WhatIf(off=[Head("encoder", 2, 1)]))
     assert off.log_probs != seen.log_probs

@@ -19,6 +19,7 @@ from weft.tasks.translator import Translator
 from weft.viewing.anatomy import Diagram, diagram, position_vectors
 from weft.viewing.attention_heads import Head, described
 from weft.viewing.attention_maps import Site, sites_of
+from weft.viewing.head_scores import HeadScore
 from weft.viewing.lens import has_lens
 
 DIGITS = 3  # of a positional encoding
@@ -42,28 +43,12 @@ class Example(BaseModel):
     note: str | None = Field(description="Such as: beyond it.")
 
 
-class RankedHead(BaseModel):
-    """An attention head with what was measured of it over a file of texts."""
-
-    kind: str
-    layer: int
-    head: int
-    loss: float = Field(description="By how much the loss of a token rises without it, in nats.")
-    low: float = Field(description="Of the interval of the loss.")
-    high: float
-    entropy: float = Field(description="Mean of its weights' entropy, in nats.")
-    distance: float = Field(description="Mean distance of what it attends to, in tokens.")
-    previous: float = Field(description="Mean weight on the token before.")
-    next: float = Field(description="Mean weight on the token after.")
-    first: float = Field(description="Mean weight on the first token.")
-    alignment: float | None = Field(None, description="How well it aligns words.")
-
-
 class RankedHeads(BaseModel):
     """The attention heads, best first."""
 
     by: str = Field(description="How they were ranked: a sentence.")
-    heads: list[RankedHead]
+    hash: str = Field(description="Of the weights that were measured.")
+    heads: list[HeadScore]
 
 
 class AttentionKind(BaseModel):
@@ -130,11 +115,11 @@ async def model(service: Served) -> ModelAnswer:
         ],
         languages=list(service.languages or ()),
         examples=examples(service.card) or [Example(name="Example", text=predictor.example, note=None)],
-        heads_ranked=_ranked(service),
-        hash=await asyncio.to_thread(lambda: service.hash),
-        command=f"weft serve {service.name}",
-        models=service.models,
-        scenes=service.scenes,
+        heads_ranked=await asyncio.to_thread(_ranked, service),
+        hash=await asyncio.to_thread(lambda: predictor.hash),
+        command=f"weft serve {predictor.name}",
+        models=list(service.models),
+        scenes=list(service.scenes),
         plan=service.plan.to_dict(),
         parameters=sum(counts.values()),
         parts=[ParameterCount(name=name, count=count) for name, count in counts.items()],
@@ -173,7 +158,7 @@ def _ranked(service: Service) -> RankedHeads | None:
         service.predictor.existing(Head(one.kind, one.layer, one.head) for one in found.heads)
     except (OSError, ValueError, WeftError):
         return None
-    return found
+    return found if found.hash == service.predictor.hash else None  # else it is of other weights
 
 
 class Positions(RootModel[dict[str, list[list[float]]]]):

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -11,7 +10,6 @@ from pydantic import Field
 from weft.data.languages import Languages, direction_of
 from weft.decoding import Beam, Search, best_first
 from weft.decoding.hypothesis import STRONGEST
-from weft.disk import checksum
 from weft.errors import WeftError
 from weft.plans.plan import Plan
 from weft.serving.metrics import Metrics
@@ -29,8 +27,6 @@ HeadsOff = Annotated[
     list[Head], Field(max_length=1000, description="Heads to switch off; layers and heads count from 1.")
 ]
 
-
-HASH = 12  # digits
 
 
 @dataclass(frozen=True)
@@ -55,6 +51,7 @@ class Scene:
 class Service:
     """One served model."""
 
+    name: str  # without its path
     predictor: Predictor
     languages: Languages | None
     plan: Plan
@@ -62,13 +59,8 @@ class Service:
     settings: Settings
     queue: Queue
     metrics: Metrics
-    models: list[ServedModel]  # all that are served beside it, and itself
-    scenes: list[Scene]
-
-    @cached_property
-    def hash(self) -> str:
-        """The first digits of the checksum of the weights; of an ensemble, of each."""
-        return ",".join(checksum(folder.weights())[:HASH] for folder in self.predictor.folders)
+    models: Sequence[ServedModel]  # itself, and all that are served beside it
+    scenes: Sequence[Scene]
 
     @property
     def translator(self) -> Translator:
@@ -105,11 +97,6 @@ class Service:
             "".join(texts).encode()
         except UnicodeEncodeError:
             raise WeftError("invalid Unicode: the text has a lone surrogate.") from None
-
-    @property
-    def name(self) -> str:
-        """The name of the model, without its path."""
-        return ",".join(folder.path.name for folder in self.predictor.folders)
 
 
 def _service(request: Request) -> Service:
