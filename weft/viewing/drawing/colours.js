@@ -30,22 +30,22 @@ export function rgb(name) {
 /** @param {RGB} a @param {RGB} b @param {number} t */
 const blend = (a, b, t) => a.map((value, i) => Math.round(value + (b[i] - value) * t));
 
-/** 256 colours through five. @param {string} name of the five in the style sheet @returns {RGB[]} */
-function ramp(name) {
+/** 256 colours through so many of the style sheet. @param {string} name @param {number} count @returns {RGB[]} */
+function ramp(name, count) {
   return remembered(`ramp ${name}`, () => {
-    const stops = [0, 1, 2, 3, 4].map((n) => rgb(`--${name}-${n}`));
+    const stops = Array.from({ length: count }, (_, n) => rgb(`--${name}-${n}`));
     return Array.from({ length: 256 }, (_, i) => {
-      const at = Math.min(3.9999, (i / 255) * 4);
+      const at = Math.min((i / 255) * (count - 1), count - 1.0001);
       return blend(stops[Math.floor(at)], stops[Math.floor(at) + 1], at % 1);
     });
   });
 }
 
 /** From weight 0 to weight 1. */
-export const heatRamp = () => ramp("heat");
+export const heatRamp = () => ramp("heat", 3);
 
 /** From −1 (less) over 0 to 1 (more). */
-export const differenceRamp = () => ramp("diverging");
+export const differenceRamp = () => ramp("diverging", 5);
 
 /** The colour of a weight, or of a difference. @param {number} value @param {boolean} [signed] */
 export function heat(value, signed = false) {

@@ -27,6 +27,7 @@ export class Element extends LitElement {
   }
 
   createRenderRoot() {
+    this.renderOptions.renderBefore ??= this.firstChild; // what is written between its tags stays, after it
     return this;
   }
 

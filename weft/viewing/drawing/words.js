@@ -3,8 +3,6 @@
 
 export const inner = { mark: "-" }; // before a token inside a word; none where tokens are characters
 
-const BYTE = /^·?<([0-9A-F]{2})>$/;
-
 /** A token as people read it: one inside a word gets a hyphen. The same as weft.viewing.pictures.label. @param {string} token */
 export function label(token) {
   if (token === "∎") return "(end)";
@@ -17,50 +15,24 @@ export function label(token) {
 /** Whether a token is no text but begins or ends one. @param {string} token */
 export const isEnd = (token) => token === "∎" || token === "∅";
 
+const REST = "‥"; // the rest of a character that is several tokens
+
 /**
- * Tokens that belong together: several bytes are one character. Each has the indices [from, to) of its tokens.
+ * Tokens that belong together, because they are one character. Each has the indices [from, to) of its tokens.
  * @param {string[]} tokens
- * @returns {{from: number, to: number, text: string, token: string}[]}
  */
 export function characters(tokens) {
+  /** @type {{from: number, to: number, text: string, token: string}[]} */
   const found = [];
-  for (let from = 0; from < tokens.length;) {
-    let to = from;
-    /** @type {number[]} */
-    const bytes = [];
-    for (let byte = BYTE.exec(tokens[to]); byte && bytes.length < length(bytes[0]); byte = BYTE.exec(tokens[to] ?? "")) {
-      bytes.push(parseInt(byte[1], 16));
-      to += 1;
-    }
-    const text = bytes.length ? decoded(bytes) : null;
-    if (text === null) to = from + 1;
-    const space = text !== null && tokens[from].startsWith("·") ? "·" : "";
-    const token = text === null ? tokens[from] : space + text;
-    found.push({ from, to, token, text: label(token) });
-    from = to;
-  }
+  tokens.forEach((token, from) => {
+    if (token === REST && found.length) found[found.length - 1].to += 1;
+    else found.push({ from, to: from + 1, token, text: label(token) });
+  });
   return found;
 }
 
-/** How many bytes the character has that begins with this one. @param {number | undefined} first */
-function length(first) {
-  if (first === undefined) return 4;
-  return first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
-}
-
-/** @param {number[]} bytes */
-function decoded(bytes) {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(Uint8Array.from(bytes));
-  } catch {
-    return null;
-  }
-}
-
-/** A label for each token; the second and further bytes of a character say that they belong to it. @param {string[]} tokens */
-export function labels(tokens) {
-  return characters(tokens).flatMap(({ from, to, text }) => [text, ...Array(to - from - 1).fill("″")]);
-}
+/** A label for each token. @param {string[]} tokens */
+export const labels = (tokens) => tokens.map(label);
 
 /** Tokens as the text they are. @param {string[]} tokens */
 export function written(tokens) {

@@ -1,0 +1,104 @@
+// @ts-check
+// What a view is made of, on the page and in a saved file: controls, a stage, and an inspector beside it.
+
+import { Element, html, nothing } from "weft/element.js";
+import { Watching } from "weft/store.js";
+
+/** @typedef {import("weft/store.js").Store} Store */
+
+/**
+ * A view draws in `draw`, if `problem` has nothing to tell. `controls` stand above the stage, `inspector` beside it,
+ * `time` below it; `spoken` is what a screen reader says of the selection.
+ */
+export class View extends Element {
+  static properties = {
+    store: { attribute: false },
+    model: { attribute: false }, // what /api/model says
+    pane: { type: String, reflect: true }, // "a" or "b"
+  };
+
+  constructor() {
+    super();
+    /** @type {Store} */ this.store = /** @type {any} */ (undefined);
+    /** @type {any} */ this.model = null;
+    /** @type {"a" | "b"} */ this.pane = "a";
+    this.watching = new Watching(this, () => this.store);
+    // What a drawing in here tells is a selection, if it says what of the selection it is.
+    for (const [name, act] of /** @type {const} */ ([["w-hover", "hover"], ["w-pick", "pin"]])) {
+      this.addEventListener(name, (event) => {
+        const { detail } = /** @type {CustomEvent} */ (event);
+        if (detail !== null && !["query", "key", "step"].some((key) => key in detail)) return;
+        if (act === "hover") this.store.hover(detail);
+        else this.store.pin(detail, { toggle: true });
+      });
+    }
+  }
+
+  /** The state as this pane sees it. */
+  get state() {
+    return this.store.of(this.pane);
+  }
+
+  get selection() {
+    return this.store.selection;
+  }
+
+  /** Change the state, of this pane where a pane has it for itself. @param {object} change @param {object} [options] */
+  change(change, options) {
+    this.store.change(this.pane, change, options);
+  }
+
+  /** The sites of attention. @returns {any[]} */
+  get sites() {
+    return this.model.sites.filter((/** @type {any} */ site) => site.what === "attention");
+  }
+
+  /** The site that is selected; where there is none, that of the head that matters most, else the last. */
+  get site() {
+    const best = this.model.heads_ranked?.heads[0];
+    return this.sites.find(({ id }) => id === this.selection.site)
+      ?? this.sites.find(({ kind, layer }) => kind === best?.kind && layer === best?.layer) ?? this.sites.at(-1);
+  }
+
+  /** The head that is selected, or null: all. @returns {number | null} */
+  get unit() {
+    const { unit } = this.selection;
+    return unit && unit <= this.site.units ? unit : null;
+  }
+
+  /** Go to another site and head; tokens stay selected if they are those of the new site, too. @param {any} site @param {number | null} unit */
+  go(site, unit, more = {}) {
+    const { queries, keys } = this.site;
+    const same = queries === site.queries && keys === site.keys;
+    const { pin } = this.store.state;
+    this.store.hover(null);
+    this.store.set({ pin: { ...pin, site: site.id, unit, ...(same ? {} : { query: null, key: null }) }, ...more });
+  }
+
+  /** What made a figure, for its caption. @param {string} [command] */
+  made(command = "") {
+    return [`${this.model.name}, weights ${this.model.hash ?? "unknown"}`, command].filter(Boolean).join(" · ");
+  }
+
+  render() {
+    const problem = this.problem();
+    if (problem !== nothing) return html`<div class="frame">${problem}</div>`;
+    const inspector = this.inspector();
+    const busy = this.busy();
+    return html`<div class="frame" ?data-inspected=${inspector !== nothing}>
+      <div class="controls">${this.controls()}</div>
+      <div class="stage" aria-busy=${busy}>${this.draw()}</div>
+      ${inspector === nothing ? nothing : html`<aside class="inspector" aria-label="What is selected">${inspector}</aside>`}
+      <div class="time">${this.time()}</div>
+      <p class="hidden-text" role="status">${this.spoken()}</p>
+    </div>`;
+  }
+
+  /** @returns {any} */ problem() { return nothing; }
+  /** @returns {any} */ controls() { return nothing; }
+  /** @returns {any} */ draw() { return nothing; }
+  /** @returns {any} */ inspector() { return nothing; }
+  /** @returns {any} */ time() { return nothing; }
+  /** @returns {string} */ spoken() { return ""; }
+  busy() { return false; }
+}
