@@ -32,6 +32,7 @@ from weft.parts.mixer import Mixer
 from weft.plans.catalogues import BATCHINGS
 from weft.tasks.predictor import Writing
 from weft.viewing.attention_maps import AttentionMaps, Recorder
+from weft.viewing.lens import Step, steps
 from weft.viewing.what_if import NOTHING, WhatIf
 
 POSITIONS = 8192  # in a batch that is rated
@@ -301,18 +302,20 @@ class Generator(Writing):
         """Score the text in these files."""
         return self.evaluate(_joined(read_documents(text, documents)), stride)
 
-    def _windows(self, ids: Sequence[int], window: int, stride: int) -> Iterator[Batch]:
-        """Windows over a text; only the last `stride` tokens of each but the first are scored."""
-        rows, rated = [], []
+    def windows(self, ids: Sequence[int], window: int, stride: int) -> Iterator[tuple[Sequence[int], int]]:
+        """Windows over a text, and how many of the last tokens of each are not predicted in those before it."""
         ends = [*range(window, len(ids) - 1, stride), len(ids) - 1] if len(ids) > 1 else []
         done = 0
         for end in ends:  # the token at `end` is the last that is predicted
-            rows.append(ids[max(0, end - window) : end + 1])
-            rated.append(end - done)
+            yield ids[max(0, end - window) : end + 1], end - done
             done = end
+
+    def _windows(self, ids: Sequence[int], window: int, stride: int) -> Iterator[Batch]:
+        """Windows over a text in batches; only the last `stride` tokens of each but the first are scored."""
+        found = [*self.windows(ids, window, stride)]
         each = max(1, POSITIONS // window)
-        for at in range(0, len(rows), each):
-            some, counts = rows[at : at + each], rated[at : at + each]
+        for at in range(0, len(found), each):
+            some, counts = zip(*found[at : at + each])
             tokens = pad(some)
             targets = torch.full_like(tokens[:, 1:], IGNORED)
             for target, row, new in zip(targets, some, counts):
@@ -352,8 +355,19 @@ class Generator(Writing):
             self.codec.readable(ids[:1])[0],
             {"tokens": tuple(ids[:-1])},
             hidden,
-            tuple(ids[1:]),
+            targets=tuple(ids[1:]),
+            hash=self.hash,
         )
+
+    @torch.inference_mode()
+    def rated(self, ids: Sequence[int], what_if: WhatIf = NOTHING, top: int = 5) -> Iterator[list[Step]]:
+        """Every token but the first, rated by those before it, a window at a time: half of it overlaps the one before,
+        so each token follows at least half of the context."""
+        window = self.context or self.block
+        for row, new in self.windows(ids, window, max(1, window // 2)):
+            inputs = {"tokens": torch.tensor([row[:-1]], device=self.device)}
+            hidden = self.models[0].hidden(inputs, Call(watch=what_if.watch()))[0, -new:]
+            yield steps(self.models[0], self.codec, hidden, row[-new:], what_if, top)
 
     def changed(self, text: str, what_if: WhatIf) -> list[int]:
         """The ids of a prompt with what replaces its tokens, which count from the first of the text."""

@@ -16,6 +16,7 @@ from weft.models.base import Model
 from weft.parts.heads import SoftmaxHead
 from weft.parts.layers import Layers
 from weft.viewing.attention_maps import AttentionMaps
+from weft.viewing.what_if import NOTHING, WhatIf
 
 
 @dataclass(frozen=True)
@@ -56,16 +57,18 @@ class LensCell:
 
 
 @torch.inference_mode()
-def steps(model: Model, codec: Codec, seen: AttentionMaps, top: int) -> list[Step]:
-    """Every token of the target with its rank and the likeliest ones instead of it."""
-    log_probs = seen.what_if.tempered(model.head.log_probs(seen.hidden))  # (T, V)
-    own = log_probs.gather(1, torch.tensor(seen.targets, device=log_probs.device)[:, None])  # (T, 1)
+def steps(
+    model: Model, codec: Codec, hidden: Tensor, targets: Sequence[int], what_if: WhatIf = NOTHING, top: int = 5
+) -> list[Step]:
+    """Tokens and the hidden states (T, D) that predict them → each with its rank and the likeliest ones instead."""
+    log_probs = what_if.tempered(model.head.log_probs(hidden))  # (T, V)
+    own = log_probs.gather(1, torch.tensor(targets, device=log_probs.device)[:, None])  # (T, 1)
     ranks = 1 + (log_probs > own).sum(1)
     best = log_probs.topk(min(top, log_probs.size(1)), -1)
     return [
         Step(token, log_prob, rank, [Choice(*one) for one in zip(codec.readable(ids), ids, values)])
         for token, log_prob, rank, ids, values in zip(
-            seen.target, own[:, 0].tolist(), ranks.tolist(), best.indices.tolist(), best.values.tolist()
+            codec.in_text(targets), own[:, 0].tolist(), ranks.tolist(), best.indices.tolist(), best.values.tolist()
         )
     ]
 
