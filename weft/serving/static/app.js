@@ -37,6 +37,8 @@ class Page extends Element {
     this.scene = 0;
     this.hasKeys = kept("keys") !== "off";
     this.shown = "";
+    this.elements = { view: this.view, by: new Map() };
+    this.bar = document.createElement("w-controls");
     this.watching = new Watching(this, () => this.store);
     this.store = new Store({});
   }
@@ -238,7 +240,7 @@ class Page extends Element {
         return own ? html`<w-input .store=${store} .model=${own} .models=${models} .languages=${own.languages.map(languageName)} pane=${pane}
           ?hidden=${Boolean(view.hasOwnInput) && pane === "a" && !store.state.b} .hasTarget=${view.hasTarget ?? true}></w-input>` : nothing;
       })}</div>
-      ${this.isPresenting ? this.#title() : nothing}
+      ${this.isPresenting ? this.#title() : this.bar}
       <main id="view" tabindex="-1" aria-label=${view.label} data-panes=${store.panes.length} data-view=${view.name}>
         ${this.trouble ? html`<p class="trouble" role="alert">${this.trouble.message}</p>` : nothing}
         ${this.#shown()}
@@ -254,9 +256,18 @@ class Page extends Element {
       const model = this.modelOf(pane === "b" ? "b" : "a");
       if (!model) return nothing;
       if (!view.needs.every((trace) => model.traces.includes(trace))) return html`<p class="empty">${model.name} has nothing to show here.</p>`;
-      const key = `${tag} ${pane}`;
-      return html`${keptElement(this, key, tag, { store, model, pane, modelB: pane === "difference" ? this.modelOf("b") : null })}`;
+      return this.#element(tag, pane, { store, model, pane, bar: this.bar, modelB: pane === "difference" ? this.modelOf("b") : null });
     });
+  }
+
+  /** An element of the view, made once. @param {string} tag @param {string} pane @param {object} properties */
+  #element(tag, pane, properties) {
+    if (this.elements.view !== this.view) this.elements = { view: this.view, by: new Map() };
+    const { by } = this.elements;
+    if (!by.has(pane)) by.set(pane, document.createElement(tag));
+    const element = Object.assign(by.get(pane), properties);
+    if (pane === "a") /** @type {any} */ (this.bar).of = element;
+    return element;
   }
 
   #title() {
@@ -277,14 +288,6 @@ class Page extends Element {
     return html`<form class="controls" @submit=${(/** @type {any} */ event) => { event.preventDefault(); useKey(event.target.elements.key.value); this.#begin(); }}>
       <label class="control"><span>API key</span><input name="key" type="password" autocomplete="off"></label><button class="button">Continue</button></form>`;
   }
-}
-
-/** An element of the page by name, made once, with its properties. @param {any} page @param {string} key @param {string} tag @param {object} properties */
-function keptElement(page, key, tag, properties) {
-  page.elements ??= new Map();
-  for (const known of page.elements.keys()) if (!known.startsWith(`${tag.split("-difference")[0]}`)) page.elements.delete(known);
-  if (!page.elements.has(key)) page.elements.set(key, document.createElement(tag));
-  return Object.assign(page.elements.get(key), properties);
 }
 
 /** What browsers keep, where they may. @param {string} name */

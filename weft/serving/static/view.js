@@ -58,8 +58,12 @@ export class Question {
     return this.own ?? this.host.pane;
   }
 
+  get model() {
+    return this.own === "b" ? this.host.modelB : this.host.model;
+  }
+
   hostUpdate() {
-    const { store, model } = this.host;
+    const { host: { store }, model } = this;
     const made = model && this.make();
     const { text, sentence } = store.of(this.pane);
     const asked = made ? JSON.stringify([made, text, sentence, store.request(this.pane), model.base]) : "";
@@ -79,7 +83,7 @@ export class Question {
   async #ask([path, body]) {
     this.stop = new AbortController();
     const { signal } = this.stop;
-    const { store, model } = this.host;
+    const { host: { store }, model } = this;
     const fields = store.request(this.pane);
     this.busy = true;
     try {

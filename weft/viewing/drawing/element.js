@@ -27,7 +27,11 @@ export class Element extends LitElement {
   }
 
   createRenderRoot() {
-    this.renderOptions.renderBefore ??= this.firstChild; // what is written between its tags stays, after it
+    if (this.firstChild) { // what is written between its tags stays, after what it draws
+      const end = document.createComment("");
+      this.prepend(end);
+      this.renderOptions.renderBefore = end;
+    }
     return this;
   }
 

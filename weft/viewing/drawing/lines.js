@@ -7,6 +7,7 @@ import { Element, classMap, define, html, moved, nothing, styleMap, svg } from "
 import { labels } from "weft/words.js";
 
 const FAINTEST = 0.015; // fainter curves are invisible, and there are thousands of them
+const LEAST_DIFFERENCE = 0.05; // that counts as a change
 const MARKS = 3000; // more are drawn on a canvas
 const LEAST = 12; // pixels of a row
 
@@ -59,7 +60,7 @@ export class Lines extends Element {
         const end = onlyKey === null || onlyQuery !== null ? this.keys.length : onlyKey + 1;
         for (let key = onlyKey === null || onlyQuery !== null ? 0 : onlyKey; key < end; key++) {
           const weight = map[query]?.[key] ?? 0;
-          if (Math.abs(weight) < FAINTEST) continue;
+          if (Math.abs(weight) < (this.signed ? LEAST_DIFFERENCE : FAINTEST)) continue;
           const tint = this.signed ? `var(--diverging-${weight > 0 ? 4 : 0})` : colour;
           marks.push({ d: path(query, key, shift), colour: tint, weight: Math.min(1, Math.abs(weight) * 1.1) });
         }
@@ -75,7 +76,7 @@ export class Lines extends Element {
   #columns() {
     const unit = this.unit;
     const most = Math.max(this.queries.length, this.keys.length, 1);
-    const pitch = Math.max(LEAST, Math.min(unit * 2, (this.room.height - unit * 1.7) / most));
+    const pitch = Math.max(LEAST, Math.min(unit * 3, (this.room.height - unit * 1.7) / most));
     const height = pitch * most;
     const rows = [height / Math.max(1, this.queries.length), height / Math.max(1, this.keys.length)];
     const end = this.between - 1;
@@ -83,7 +84,7 @@ export class Lines extends Element {
       const [from, to] = [(query + 0.5) * rows[0] + shift, (key + 0.5) * rows[1] + shift].map((y) => y.toFixed(1));
       return `M1 ${from}C${(end * 0.4).toFixed(1)} ${from} ${(end * 0.6).toFixed(1)} ${to} ${end} ${to}`;
     });
-    return html`<div class="lines" style=${styleMap({ "--type": `${Math.min(unit, pitch * 0.82).toFixed(1)}px` })}>
+    return html`<div class="lines" style=${styleMap({ "--type": `${Math.min(pitch * 0.82, unit * 0.55 + pitch * 0.3).toFixed(1)}px` })}>
       <b class="title end">${this.titles[0]}</b><b></b><b></b><b class="title">${this.titles[1]}</b>
       ${this.#column(0, this.queries, rows[0])}
       <div class="between" style=${styleMap({ height: `${height}px` })}>${this.#drawn(marks, this.between, height)}</div>
@@ -95,9 +96,14 @@ export class Lines extends Element {
   /** @param {Mark[]} marks @param {number} width @param {number} height */
   #drawn(marks, width, height) {
     if (marks.length > MARKS) return html`<canvas aria-hidden="true" .marks=${{ marks, width, height }}></canvas>`;
-    return html`<svg aria-hidden="true" width=${width} height=${height} fill="none" stroke-width=${(this.unit * 0.11).toFixed(2)}>
-      ${marks.map(({ d, colour, weight }) => svg`<path d=${d} stroke=${colour} stroke-opacity=${weight.toFixed(3)} />`)}
+    return html`<svg aria-hidden="true" width=${width} height=${height} fill="none">
+      ${marks.map(({ d, colour, weight }) => svg`<path d=${d} stroke=${colour} stroke-width=${this.#stroke(weight)} stroke-opacity=${weight.toFixed(3)} />`)}
     </svg>`;
+  }
+
+  /** Heavier lines are wider, too: they are told from others in print. @param {number} weight */
+  #stroke(weight) {
+    return (this.unit * (0.07 + 0.1 * weight)).toFixed(2);
   }
 
   /** Beside each key a bar for each head: how much of it the chosen query gives this key. @param {number} row @param {number} height @param {number} unit */
@@ -213,18 +219,17 @@ export class Lines extends Element {
   /** Many curves on a canvas; it can say them as SVG, too. @param {any} canvas */
   #paint(canvas) {
     const { marks, width, height } = canvas.marks;
-    const stroke = this.unit * 0.11;
     const context = sharp(canvas, width, height);
     const colours = new Map();
-    context.lineWidth = stroke;
     for (const { d, colour, weight } of marks) {
       if (!colours.has(colour)) colours.set(colour, `rgb(${rgb(colour.slice(4, -1)).join(" ")})`);
       context.globalAlpha = weight;
+      context.lineWidth = Number(this.#stroke(weight));
       context.strokeStyle = colours.get(colour);
       context.stroke(new Path2D(d));
     }
     canvas.drawn = () => marks.map((/** @type {Mark} */ { d, colour, weight }) =>
-      `<path d="${d}" fill="none" stroke="${colours.get(colour)}" stroke-width="${stroke}" stroke-opacity="${weight.toFixed(3)}"/>`).join("");
+      `<path d="${d}" fill="none" stroke="${colours.get(colour)}" stroke-width="${this.#stroke(weight)}" stroke-opacity="${weight.toFixed(3)}"/>`).join("");
   }
 }
 

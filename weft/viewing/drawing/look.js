@@ -4,7 +4,7 @@
 import { headColour } from "weft/colours.js";
 import { menu, numbers, pressing, segmented, slider } from "weft/controls.js";
 import { classMap, html, nothing, styleMap } from "weft/element.js";
-import { counted, isEnd, label, labels } from "weft/words.js";
+import { counted, isEnd, label, labels, signed } from "weft/words.js";
 import { View } from "weft/view.js";
 import "weft/bars.js";
 import "weft/figure.js";
@@ -53,6 +53,8 @@ export function strongest(map, share) {
 
 /** Attention, from a source that a class below this one has: `seen` and `overview`. */
 export class Looking extends View {
+  /** Whether the weights are differences, which have a sign. */
+  get isSigned() { return false; }
   /** The weights of the site. @returns {Seen | null} */
   get seen() { return null; }
   /** All heads of the kind, one byte a weight. @returns {{queries: string[], keys: string[], pictures: Uint8Array[][]} | null} */
@@ -167,18 +169,25 @@ export class Looking extends View {
     return `${layer}, ${this.state.mean || this.mode === "matrix" ? "mean of " : ""}${several}`;
   }
 
+  /** The title of a figure. @param {string} title */
+  titled(title) {
+    return title;
+  }
+
   draw() {
     const kind = this.kind(this.site.kind);
     const shared = { caption: this.made(this.command), command: this.command };
     if (this.mode === "grid") return this.#grid(kind, shared);
     const { drawn } = this;
     if (!drawn) return nothing;
-    const title = `${kind.label} attention, ${this.which}`;
+    const title = this.titled(`${kind.label} attention, ${this.which}`);
     const { query, key } = this.selection;
-    const selected = { query: query !== null && query < drawn.queries.length ? query : null, key: key !== null && key < drawn.keys.length ? key : null };
+    const within = (/** @type {number | null} */ at, /** @type {string[]} */ tokens) => (at !== null && at < tokens.length ? at : null);
+    const selected = { query: within(query, drawn.queries), key: within(key, drawn.keys) };
     const drawing = this.mode === "matrix"
-      ? html`<w-matrix .queries=${drawn.queries} .keys=${drawn.keys} .map=${drawn.layers[0].map} .selected=${selected} .whole=${this.state.whole} name=${title}></w-matrix>`
-      : html`<w-lines .queries=${drawn.queries} .keys=${drawn.keys} .layers=${drawn.layers} .selected=${selected} ?arcs=${this.mode === "arcs"}
+      ? html`<w-matrix .queries=${drawn.queries} .keys=${drawn.keys} .map=${drawn.layers[0].map} .selected=${selected}
+          .whole=${this.state.whole} ?signed=${this.isSigned} name=${title}></w-matrix>`
+      : html`<w-lines .queries=${drawn.queries} .keys=${drawn.keys} .layers=${drawn.layers} .selected=${selected} ?arcs=${this.mode === "arcs"} ?signed=${this.isSigned}
           .titles=${[kind.query_title, kind.key_title]}></w-lines>`;
     return html`<w-figure label=${title} .note=${this.isWide ? this.spoken() : nothing} .caption=${shared.caption} .command=${shared.command}
       .csv=${() => csv(drawn)}>${drawing}</w-figure>`;
@@ -210,15 +219,16 @@ export class Looking extends View {
     if (query === null && key === null) return null;
     const isQuery = query !== null;
     const [own, others] = isQuery ? [seen.queries, seen.keys] : [seen.keys, seen.queries];
-    const averaged = this.state.mean || this.mode === "matrix";
+    const averaged = this.state.mean || this.mode === "matrix" || this.isSigned;
     const maps = heads.map((head) => seen.maps[head - 1]).filter(Boolean);
     const weight = (/** @type {ArrayLike<number>[]} */ map, /** @type {number} */ other) => (isQuery ? map[/** @type {number} */ (query)][other] : map[other][/** @type {number} */ (key)]);
     const names = labels(others);
     const all = others.map((_, other) => {
       const parts = maps.map((map, n) => ({ value: weight(map, other) / maps.length, colour: averaged ? "var(--accent)" : headColour(heads[n] - 1) }));
+      if (this.isSigned) parts.splice(0, maps.length, signedPart(parts));
       return { other, label: names[other], parts, value: parts.reduce((sum, part) => sum + part.value, 0), chosen: isQuery && other === key };
     });
-    const most = [...all].sort((a, b) => b.value - a.value).slice(0, SHARES);
+    const most = [...all].sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).slice(0, SHARES);
     const chosen = all.find((one) => one.chosen);
     if (chosen && !most.includes(chosen)) most.push(chosen);
     return { name: label(own[/** @type {number} */ (isQuery ? query : key)]), says: isQuery ? "attends to" : "is attended to by", most };
@@ -230,15 +240,18 @@ export class Looking extends View {
     return (this.seen?.keys.length ?? 0) > MANY && pin.query === null && pin.key === null;
   }
 
+  /** What the colours mean. @returns {any} */
+  get scale() {
+    if (this.mode !== "matrix") return nothing;
+    return html`<p class="scale"><span>0</span><i></i><span>1</span></p><p class="soft">Each row sums to 1.</p>`;
+  }
+
   inspector() {
     if (this.mode === "grid" || this.isWide) return nothing;
     const { shares } = this;
-    if (!shares) {
-      const scale = this.mode === "matrix" ? html`<p class="scale"><span>0</span><i></i><span>1</span></p><p class="soft">Each row sums to 1.</p>` : nothing;
-      return html`<p class="caption">Point at a token to follow it; a click keeps it.</p>${scale}`;
-    }
+    if (!shares) return html`<p class="caption">Point at a token to follow it; a click keeps it.</p>${this.scale}`;
     return html`<p class="caption"><b>${shares.name}</b> ${shares.says}</p>
-      <w-bars .rows=${shares.most.map((row) => ({ ...row, number: row.value.toFixed(4) }))} name=${`${shares.name} ${shares.says}`}></w-bars>`;
+      <w-bars .rows=${shares.most.map((row) => ({ ...row, number: this.isSigned ? signed(row.value, 4) : row.value.toFixed(4) }))} name=${`${shares.name} ${shares.says}`}></w-bars>`;
   }
 
   spoken() {
@@ -248,6 +261,12 @@ export class Looking extends View {
     const said = [...chosen, ...shares.most.filter(({ chosen: is }) => !is).slice(0, SPOKEN)];
     return `${shares.name} ${shares.says} ${said.map(({ label: name, value }) => `${name} ${value.toFixed(2)}`).join(", ")}`;
   }
+}
+
+/** The sum of differences as one bar. @param {{value: number}[]} parts */
+function signedPart(parts) {
+  const value = parts.reduce((sum, part) => sum + part.value, 0);
+  return { value, colour: `var(--diverging-${value > 0 ? 4 : 0})` };
 }
 
 /** The weights as a table. @param {{queries: string[], keys: string[], layers: {map: ArrayLike<number>[], name: string}[]}} drawn */

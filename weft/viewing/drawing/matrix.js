@@ -20,6 +20,8 @@ export class Matrix extends Element {
     name: { type: String },
     selected: { attribute: false }, // {query, key}
     signed: { type: Boolean },
+    most: { type: Number }, // the value of the darkest cell
+    axes: { attribute: false }, // names of rows and columns that are counted: where cells are small, some have their number
     whole: { type: Boolean }, // however small its cells are, all of it is seen
   };
 
@@ -31,6 +33,8 @@ export class Matrix extends Element {
     this.name = "";
     /** @type {{query: number | null, key: number | null}} */ this.selected = { query: null, key: null };
     this.signed = false;
+    this.most = 1;
+    /** @type {string[] | null} */ this.axes = null;
     this.whole = false;
   }
 
@@ -50,7 +54,8 @@ export class Matrix extends Element {
       const size = type(cell);
       const slant = cell < size * 1.35 ? STEEP : SLANT;
       const turn = (slant * Math.PI) / 180;
-      const named = !this.whole || cell >= NAMED;
+      const named = !this.whole || cell >= NAMED || this.axes !== null;
+      if (this.axes) return this.#counted(width, height);
       const left = named ? wide(down, size) + size : 2;
       const top = named ? wide(across, size) * Math.sin(turn) + size * 1.3 : 2;
       const over = named ? wide([across.at(-1) ?? ""], size) * Math.cos(turn) + size * 0.6 : 2;
@@ -60,6 +65,23 @@ export class Matrix extends Element {
       cell = next;
     }
     throw new Error("unreachable");
+  }
+
+  /** Axes with a number here and there. @param {number} width @param {number} height */
+  #counted(width, height) {
+    const size = this.unit * 0.82;
+    const [left, top] = [size * 4.4, size * 2.9];
+    const cell = Math.max(1, Math.min((width - left - size) / this.keys.length, (height - top - 4) / this.queries.length));
+    const some = (/** @type {string[]} */ all, /** @type {number} */ room) => {
+      const step = 2 ** Math.ceil(Math.log2(Math.max(1, room / cell)));
+      return all.map((text, at) => (at % step ? "" : text));
+    };
+    return { cell, size, slant: 0, left, top, over: size, named: true, down: some(this.queries, size * 1.6), across: some(this.keys, size * 3.4) };
+  }
+
+  /** What a value is as a colour. @param {number} value */
+  #colour(value) {
+    return heat(value / this.most, this.signed);
   }
 
   render() {
@@ -72,9 +94,9 @@ export class Matrix extends Element {
     return html`<div class="matrix" style=${styleMap({ "--type": `${size.toFixed(1)}px`, "grid-template-columns": `${left}px ${width + over}px` })}>
       <span class="corner"></span>
       <svg class="across" aria-hidden="true" width=${width + over} height=${top}>${named ? across.map((text, at) => svg`
-        <text class=${at === key ? "chosen" : ""} transform="translate(${((at + 0.55) * cell).toFixed(1)} ${(top - size * 0.4).toFixed(1)}) rotate(${-slant})">${text}</text>`) : nothing}</svg>
+        <text class=${at === key ? "chosen" : ""} transform="translate(${((at + 0.55) * cell).toFixed(1)} ${(top - size * 0.4).toFixed(1)}) rotate(${-slant})">${text}</text>`) : nothing}${this.axes ? svg`<text x="0" y=${size}>${this.axes[1]}</text>` : nothing}</svg>
       <svg class="down" aria-hidden="true" width=${left} height=${height}>${named ? down.map((text, at) => svg`
-        <text class=${at === query ? "chosen" : ""} x=${left - size * 0.5} y=${((at + 0.5) * cell + size * 0.35).toFixed(1)}>${text}</text>`) : nothing}</svg>
+        <text class=${at === query ? "chosen" : ""} x=${left - size * 0.5} y=${((at + 0.5) * cell + size * 0.35).toFixed(1)}>${text}</text>`) : nothing}${this.axes ? svg`<text transform="translate(${size} ${height / 2}) rotate(-90)" style="text-anchor: middle">${this.axes[0]}</text>` : nothing}</svg>
       <div class="cells" tabindex="0" role="application" aria-roledescription="matrix" aria-label=${`${this.name}. Arrow keys go from cell to cell.`}
         style=${styleMap({ width: `${width}px`, height: `${height}px` })}
         @mousemove=${(/** @type {MouseEvent} */ event) => this.#point(event, cell)} @click=${(/** @type {MouseEvent} */ event) => this.#point(event, cell, "pick")}
@@ -95,7 +117,7 @@ export class Matrix extends Element {
     const side = (cell - gap).toFixed(2);
     return html`<svg aria-hidden="true" width=${cell * this.keys.length} height=${cell * this.queries.length}>${this.queries.map((_, query) =>
       this.keys.map((__, key) => svg`<rect x=${(key * cell).toFixed(2)} y=${(query * cell).toFixed(2)} width=${side} height=${side}
-        fill=${heat(this.map[query][key], this.signed)} />`))}</svg>`;
+        fill=${this.#colour(this.map[query][key])} />`))}</svg>`;
   }
 
   /** @param {Map<string, any>} changed */
@@ -105,7 +127,7 @@ export class Matrix extends Element {
     const { cell, gap } = canvas;
     const context = sharp(canvas, cell * this.keys.length, cell * this.queries.length);
     const each = (/** @type {(x: number, y: number, fill: string) => void} */ draw) => this.queries.forEach((_, query) =>
-      this.keys.forEach((__, key) => draw(key * cell, query * cell, heat(this.map[query][key], this.signed))));
+      this.keys.forEach((__, key) => draw(key * cell, query * cell, this.#colour(this.map[query][key]))));
     each((x, y, fill) => {
       context.fillStyle = fill;
       context.fillRect(x, y, cell - gap, cell - gap);

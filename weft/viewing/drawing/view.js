@@ -1,7 +1,7 @@
 // @ts-check
 // What a view is made of, on the page and in a saved file: controls, a stage, and an inspector beside it.
 
-import { Element, html, nothing } from "weft/element.js";
+import { Element, define, html, nothing } from "weft/element.js";
 import { Watching } from "weft/store.js";
 
 /** @typedef {import("weft/store.js").Store} Store */
@@ -15,6 +15,7 @@ export class View extends Element {
     store: { attribute: false },
     model: { attribute: false }, // what /api/model says
     pane: { type: String, reflect: true }, // "a" or "b"
+    bar: { attribute: false }, // where its controls stand instead
   };
 
   constructor() {
@@ -22,11 +23,12 @@ export class View extends Element {
     /** @type {Store} */ this.store = /** @type {any} */ (undefined);
     /** @type {any} */ this.model = null;
     /** @type {"a" | "b"} */ this.pane = "a";
+    /** @type {Controls | null} */ this.bar = null;
     this.watching = new Watching(this, () => this.store);
     // What a drawing in here tells is a selection, if it says what of the selection it is.
     for (const [name, act] of /** @type {const} */ ([["w-hover", "hover"], ["w-pick", "pin"]])) {
       this.addEventListener(name, (event) => {
-        const { detail } = /** @type {CustomEvent} */ (event);
+        const detail = this.meant(/** @type {CustomEvent} */ (event).detail);
         if (detail !== null && !["query", "key", "step"].some((key) => key in detail)) return;
         if (act === "hover") this.store.hover(detail);
         else this.store.pin(detail, { toggle: true });
@@ -41,6 +43,11 @@ export class View extends Element {
 
   get selection() {
     return this.store.selection;
+  }
+
+  /** What a drawing in here tells of the selection. @param {any} detail @returns {any} */
+  meant(detail) {
+    return detail;
   }
 
   /** Change the state, of this pane where a pane has it for itself. @param {object} change @param {object} [options] */
@@ -86,12 +93,16 @@ export class View extends Element {
     const inspector = this.inspector();
     const busy = this.busy();
     return html`<div class="frame" ?data-inspected=${inspector !== nothing}>
-      <div class="controls">${this.controls()}</div>
+      ${this.bar ? nothing : html`<div class="controls">${this.controls()}</div>`}
       <div class="stage" aria-busy=${busy}>${this.draw()}</div>
       ${inspector === nothing ? nothing : html`<aside class="inspector" aria-label="What is selected">${inspector}</aside>`}
       <div class="time">${this.time()}</div>
       <p class="hidden-text" role="status">${this.spoken()}</p>
     </div>`;
+  }
+
+  updated() {
+    this.bar?.requestUpdate();
   }
 
   /** @returns {any} */ problem() { return nothing; }
@@ -102,3 +113,19 @@ export class View extends Element {
   /** @returns {string} */ spoken() { return ""; }
   busy() { return false; }
 }
+
+/** The controls of a view, outside of it: one row for all panes. */
+export class Controls extends Element {
+  static properties = { of: { attribute: false } };
+
+  constructor() {
+    super();
+    /** @type {View | null} */ this.of = null;
+  }
+
+  render() {
+    return this.of?.model && this.of.problem() === nothing ? html`<div class="controls">${this.of.controls()}</div>` : nothing;
+  }
+}
+
+define("w-controls", Controls);

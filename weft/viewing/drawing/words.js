@@ -99,3 +99,23 @@ export function differing(text, other) {
   const same = new Set(common(mine, theirs).map(([i]) => i));
   return mine.map((word, i) => ({ word, differs: Boolean(word.trim()) && !same.has(i) }));
 }
+
+/**
+ * The tokens of two texts beside each other: those that both have, and between them those that stand in each other's place.
+ * @param {string[]} a
+ * @param {string[]} b
+ * @returns {{a: number | null, b: number | null, token: string}[]}
+ */
+export function aligned(a, b) {
+  const found = [];
+  let [i, j] = [0, 0];
+  for (const [toA, toB] of [...common(a, b), [a.length, b.length]]) {
+    while (i < toA || j < toB) {
+      const [one, other] = [i < toA ? i++ : null, j < toB ? j++ : null];
+      const [mine, theirs] = [one === null ? "" : label(a[one]), other === null ? "" : label(b[other])];
+      found.push({ a: one, b: other, token: `·${[mine, theirs].filter(Boolean).join(" → ") || "…"}` });
+    }
+    if (toA < a.length) found.push({ a: i++, b: j++, token: a[toA] });
+  }
+  return found;
+}

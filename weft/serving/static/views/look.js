@@ -2,7 +2,9 @@
 // Look: attention of every kind, layer and head.
 
 import { define } from "weft/element.js";
+import { html, nothing } from "weft/element.js";
 import { LOOK_KEYS, Looking } from "weft/look.js";
+import { aligned, percent } from "weft/words.js";
 import { asking } from "../view.js";
 
 class Look extends asking(Looking) {
@@ -16,15 +18,11 @@ class Look extends asking(Looking) {
   }
 
   get seen() {
-    const { data } = this.maps;
-    return data && { queries: data.queries, keys: data.keys, maps: data.maps?.[0] ?? cut(data)[0] };
+    return maps(this.maps.data);
   }
 
   get overview() {
-    const { data } = this.pictures;
-    if (!data) return null;
-    const pictures = data.pictures?.map((/** @type {string[]} */ layer) => layer.map(bytes)) ?? cut(data, true);
-    return { queries: data.queries, keys: data.keys, pictures };
+    return pictures(this.pictures.data);
   }
 
   get command() {
@@ -35,8 +33,10 @@ class Look extends asking(Looking) {
   }
 }
 
-/** @param {string} text */
-const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+/** @param {any} data */
+const maps = (data) => data && { queries: data.queries, keys: data.keys, maps: cut(data)[0] };
+/** @param {any} data */
+const pictures = (data) => data && { queries: data.queries, keys: data.keys, pictures: cut(data, true) };
 
 /**
  * Numbers in one row as [layer][head][query][key], or as [layer][head] where `flat`.
@@ -50,5 +50,91 @@ function cut({ shape: [layers, heads, queries, keys], numbers }, flat = false) {
   }));
 }
 
+/** What is other in B than in A: differences of weights over the tokens of both. */
+class Difference extends Look {
+  static properties = { modelB: { attribute: false } };
+
+  constructor() {
+    super();
+    this.modelB = null;
+    const [one, all] = this.questions;
+    this.mapsB = this.ask(one.make, { binary: true, pane: "b" });
+    this.picturesB = this.ask(all.make, { binary: true, pane: "b" });
+  }
+
+  get isSigned() {
+    return this.mode !== "grid";
+  }
+
+  titled() {
+    return `What changed, ${this.which}`;
+  }
+
+  /** The tokens of A and B beside each other. @param {any} a @param {any} b */
+  axes(a, b) {
+    const key = JSON.stringify([a.queries, b.queries, a.keys, b.keys]);
+    if (this.known !== key) Object.assign(this, { known: key, rows: aligned(a.queries, b.queries), columns: aligned(a.keys, b.keys) });
+    return { rows: this.rows, columns: this.columns };
+  }
+
+  get seen() {
+    const [a, b] = [maps(this.maps.data), maps(this.mapsB.data)];
+    if (!a || !b) return null;
+    if (this.from?.a === this.maps.data && this.from?.b === this.mapsB.data) return this.from.seen;
+    const { rows, columns } = this.axes(a, b);
+    const at = (/** @type {any} */ map, /** @type {number | null} */ query, /** @type {number | null} */ key) => (query === null || key === null ? 0 : map[query][key]);
+    const seen = {
+      queries: rows.map(({ token }) => token), keys: columns.map(({ token }) => token),
+      maps: a.maps.slice(0, b.maps.length).map((map, head) => rows.map((row) => Float64Array.from(columns, (column) => at(b.maps[head], row.b, column.b) - at(map, row.a, column.a)))),
+    };
+    this.from = { a: this.maps.data, b: this.mapsB.data, seen };
+    return seen;
+  }
+
+  /** Where the selected tokens are among those of both; and back. */
+  get selection() {
+    const selection = super.selection;
+    if (!this.seen) return selection;
+    const among = (/** @type {any[]} */ axis, /** @type {number | null} */ at) => (at === null ? null : axis.findIndex(({ a }) => a === at));
+    const found = (/** @type {number | null} */ at) => (at === -1 ? null : at);
+    return { ...selection, query: found(among(this.rows, selection.query)), key: found(among(this.columns, selection.key)) };
+  }
+
+  /** @param {any} detail */
+  meant(detail) {
+    const of = (/** @type {any} */ place) => place?.a ?? place?.b ?? null;
+    if (!detail || !("query" in detail)) return detail;
+    return { ...detail, query: detail.query === null ? null : of(this.rows[detail.query]), key: detail.key === null ? null : of(this.columns[detail.key]) };
+  }
+
+  get scale() {
+    return html`<p class="scale signed"><span>less</span><i></i><span>more in B</span></p>`;
+  }
+
+  draw() {
+    return this.mode === "grid" ? this.#moved() : super.draw();
+  }
+
+  /** Of each head the share of attention that goes elsewhere in B. */
+  #moved() {
+    const [a, b] = [this.overview, pictures(this.picturesB.data)];
+    if (!a || !b) return nothing;
+    const { rows, columns } = this.axes(a, b);
+    const both = rows.filter((row) => row.a !== null && row.b !== null);
+    const moved = (/** @type {Uint8Array} */ one, /** @type {Uint8Array} */ other) => both.reduce((sum, row) => sum + columns.reduce((part, column) => {
+      const before = column.a === null ? 0 : one[row.a * a.keys.length + column.a];
+      const after = column.b === null ? 0 : other[row.b * b.keys.length + column.b];
+      return part + Math.abs(after - before);
+    }, 0), 0) / (2 * 255 * Math.max(1, both.length));
+    const cells = a.pictures.map((heads, layer) => ({ label: `layer ${layer + 1}`, cells: heads.map((one, head) => {
+      const value = moved(one, b.pictures[layer]?.[head] ?? one);
+      return { name: `layer ${layer + 1}, head ${head + 1}: ${percent(value)} of its attention is elsewhere in B`, value, text: percent(value) };
+    }) }));
+    return html`<w-figure label="Share of attention that is elsewhere in B" .caption=${this.made()}><w-grid .rows=${cells} .columns=${a.pictures[0].map((_, head) => `${head + 1}`)} name="layers and heads"
+      @w-pick=${(/** @type {CustomEvent} */ { detail }) => this.go(this.layers[detail.row], detail.column + 1, { mode: "lines", heads: null, mean: false })}></w-grid></w-figure>`;
+  }
+}
+
 define("v-look", Look);
-export const look = { name: "look", label: "Look", needs: ["attention"], tag: "v-look", keys: LOOK_KEYS };
+define("v-look-difference", Difference);
+export const look = { name: "look", label: "Look", needs: ["attention"], tag: "v-look", difference: "v-look-difference", keys: LOOK_KEYS };
