@@ -39,7 +39,7 @@ def demo(
     console.rule("[bold]3. What it attends to")
     if find_spec("matplotlib"):
         picture = out / "attention.png"
-        translator.attention(LOOKED_AT).save_png(picture)
+        translator.attention(LOOKED_AT).save_map(picture)
         console.print(f'  {picture}: the alignment of "{LOOKED_AT}" with its translation\n')
     else:
         console.print(f"  a picture needs matplotlib: {install('view')}\n", markup=False)

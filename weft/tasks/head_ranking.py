@@ -29,7 +29,8 @@ def rank_heads(
     if first < 2:
         raise WeftError(f"at least 2 examples are needed for an interval, got {first}.")
     file = Path(examples) if isinstance(examples, str | Path) else None
-    found = predictor.completed(list(islice(predictor.read(file) if file else examples, first)))
+    given = examples if not isinstance(examples, str | Path) else predictor.read(Path(examples))
+    found = predictor.completed(list(islice(given, first)))
     numbered = list(islice(_rows(predictor, found), first))
     if len(numbered) < 2:
         raise WeftError(f"{file or 'this'} has too few examples: at least 2 are needed for an interval.")

@@ -255,6 +255,7 @@ class Translator(Aligning):
             seen={key: value for key, value in recorder.seen.items() if key[1] != "weights"},
             read={"source": tuple(source), "target": (self.codec.special.start, *ids[:-1])},
             hidden=hidden,
+            hash=self.hash,
             targets=tuple(ids),
         )
 

@@ -1,8 +1,9 @@
 """Attention maps: the weights a watcher records next to the fast path, with the tokens they belong to."""
 
+import csv
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -164,6 +165,7 @@ class AttentionMaps:
     read: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False)  # the ids of each input of the model
     hidden: Tensor = field(default_factory=lambda: torch.zeros(0, 0), repr=False)  # (T, D) predicts the target
     targets: tuple[int, ...] = ()  # the ids of all tokens of `target`
+    hash: str = ""  # of the weights
 
     @property
     def encoder(self) -> Tensor:
@@ -261,29 +263,71 @@ class AttentionMaps:
         """Write the raw numbers as JSON."""
         Path(file).write_text(json.dumps(self.to_dict(kind, layer, head), ensure_ascii=False), encoding="utf-8")
 
-    def save_png(
+    def save_csv(
         self, file: Path | str, layer: int | None = None, head: int | None = None, kind: str | None = None
     ) -> None:
-        """Write one map as a picture: queries down the side, keys along the top."""
+        """Write one map as a table: a row for each query, a column for each key."""
+        kind = self.kind(kind)
+        queries, keys = self.axes[kind]
+        with Path(file).open("w", encoding="utf-8", newline="") as stream:
+            table = csv.writer(stream)
+            table.writerow(["", *keys])
+            for query, row in zip(queries, self.of(kind, layer, head).tolist()):
+                table.writerow([query, *(f"{weight:.6g}" for weight in row)])
+
+    def save_map(
+        self,
+        file: Path | str,
+        layer: int | None = None,
+        head: int | None = None,
+        kind: str | None = None,
+        command: str = "",
+    ) -> None:
+        """Write one map as a picture, .png, .svg or .pdf: queries down the side, keys along the top. The caption names
+        the model, its weights and the command, if there is one."""
         from weft.viewing.fonts import with_fonts_for
-        from weft.viewing.pictures import draw_alignment
+        from weft.viewing.pictures import draw_map
 
         kind = self.kind(kind)
         queries, keys = self.axes[kind]
-        caption = ", ".join([f"{self.model}: {KINDS[kind].name}", *self._which(kind, layer, head)])
+        told = self._title(kind), self._caption(kind, self._which(kind, layer, head), command)
         with with_fonts_for(self.characters):
-            draw_alignment(self.of(kind, layer, head).tolist(), keys, queries, self._title(kind), caption, Path(file))
+            draw_map(self.of(kind, layer, head).tolist(), keys, queries, *told, Path(file))
 
-    def save_grid(self, file: Path | str, layer: int | None = None, kind: str | None = None) -> None:
+    def save_lines(
+        self,
+        file: Path | str,
+        layer: int | None = None,
+        head: int | None = None,
+        kind: str | None = None,
+        command: str = "",
+    ) -> None:
+        """Write one map as lines from queries to keys; of a layer without a head, those of each of its heads if they
+        are few enough to be told apart."""
+        from weft.viewing.fonts import with_fonts_for
+        from weft.viewing.palette import HEADS
+        from weft.viewing.pictures import draw_lines
+
+        kind = self.kind(kind)
+        each = list(self.each(kind, layer)[0]) if layer and not head else []
+        heads = [one.tolist() for one in each if one.any()]
+        is_apart = 1 < len(heads) <= len(HEADS)
+        which = [f"layer {layer}"] if is_apart else self._which(kind, layer, head)
+        curves = {f"head {n}": one for n, one in enumerate(heads, 1)} if is_apart else {}
+        told = self._title(kind), self._caption(kind, which, command)
+        with with_fonts_for(self.characters):
+            draw_lines(curves or {"": self.of(kind, layer, head).tolist()}, *self.axes[kind], *told, Path(file))
+
+    def save_grid(self, file: Path | str, layer: int | None = None, kind: str | None = None, command: str = "") -> None:
         """Write every head as a small map: one row per layer, one column per head."""
         from weft.viewing.fonts import with_fonts_for
         from weft.viewing.pictures import draw_grid
 
         kind = self.kind(kind)
-        caption = f"{self.model}: {KINDS[kind].name}"
+        told = self._title(kind), self._caption(kind, [], command)
         maps = self.each(kind, layer).tolist()
         with with_fonts_for(self.characters):
-            draw_grid(maps, layer or 1, *self.axes[kind], self._title(kind), caption, Path(file))
+            draw_grid(maps, layer or 1, *self.axes[kind], *told, Path(file))
 
     def save_html(self, file: Path | str, kind: str | None = None, layer: int | None = None) -> None:
         """Write one HTML file that works from disk: lines and matrix, every layer and head."""
@@ -296,6 +340,13 @@ class AttentionMaps:
         from weft.viewing.page import framed
 
         return framed(self)
+
+    def _caption(self, kind: str, which: Sequence[str], command: str) -> str:
+        off = [f"without {one.kind} head {one.layer}.{one.head}" for one in self.what_if.off]
+        shown = ", ".join(
+            [f"{self.model}: {KINDS[kind].name}", *which, *off, *([f"weights {self.hash}"] * bool(self.hash))]
+        )
+        return f"{shown}\n{command}" if command else shown
 
     def _which(self, kind: str, layer: int | None, head: int | None) -> list[str]:
         """Describe what `of` returns; a layer or head that is the only one is not mentioned."""

@@ -92,11 +92,12 @@ class HeadScores:
         head = json.dumps(told, ensure_ascii=False)[:-1]
         write_text(Path(file), f'{head}, "heads": [\n{lines}\n]}}\n')
 
-    def save_grid(self, file: Path | str) -> None:
+    def save_grid(self, file: Path | str, command: str = "") -> None:
         """Draw layers and heads, shaded by the rise of the loss, as .png, .svg or .pdf."""
         from weft.viewing.pictures import draw_head_scores
 
-        draw_head_scores(self, Path(file))
+        caption = f"{self.model}: {self.by}. With all heads: {self.loss:.3f}. Weights {self.hash}."
+        draw_head_scores(self, f"{caption}\n{command}" if command else caption, Path(file))
 
 
 def _rounded(value: Any) -> Any:
@@ -155,11 +156,11 @@ def _looks(
         losses.append(_losses(model, batch, recorder))
         for kind, layer in places:
             weights, added = recorder.seen[place_of(kind, layer), "weights"], sums[kind, layer]
-            for name, value in _looked(kind, weights.double(), batch).items():
+            for name, value in looked(kind, weights.double(), batch).items():
                 added[name] = added.get(name, 0.0) + value.cpu()
         if agree is not None:
             agreed = sum((agree(number, row, recorder.maps(row)["cross"]) for row in range(len(batch.targets))), agreed)
-    looks: Looks = {place: _means(found) for place, found in sums.items()}
+    looks: Looks = {place: means(found) for place, found in sums.items()}
     if agree is not None:
         common, own, gold = agreed.unbind(-1)  # (N, H, 2)
         alignment = (2 * common / (own + gold).clamp(min=1)).amax(-1)  # (N, H): at once or a step late
@@ -169,7 +170,7 @@ def _looks(
     return np.concatenate(losses), looks
 
 
-def _looked(kind: str, weights: Tensor, batch: Batch) -> dict[str, Tensor]:
+def looked(kind: str, weights: Tensor, batch: Batch) -> dict[str, Tensor]:
     """Sums over the real queries of weights (B, H, T, S), and how many queries there were: (H, 2) by name; the places
     that were looked at most are counted."""
     own = KINDS[kind].queries == "source"
@@ -202,11 +203,11 @@ def _looked(kind: str, weights: Tensor, batch: Batch) -> dict[str, Tensor]:
     return found | {"distance": mean((weights * (s - t).abs()).sum(-1))}
 
 
-def _means(sums: dict[str, Tensor]) -> dict[str, list[Any]]:
+def means(sums: dict[str, Tensor]) -> dict[str, list[Any]]:
     """A value for each head, by name."""
-    means = {name: value[..., 0] / value[..., 1].clamp(min=1) for name, value in sums.items()}
-    places = means.pop("places", None)
-    found = {name: value.tolist() for name, value in means.items()}
+    each = {name: value[..., 0] / value[..., 1].clamp(min=1) for name, value in sums.items()}
+    places = each.pop("places", None)
+    found: dict[str, list[Any]] = {name: value.tolist() for name, value in each.items()}
     if places is not None:  # (places, H)
         share, place = places.max(0)
         found |= {"position": share.tolist(), "offset": (place - OFFSETS).tolist()}
