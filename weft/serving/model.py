@@ -73,8 +73,8 @@ class HeadCounts(BaseModel):
 class ModelAnswer(BaseModel):
     name: str
     task: str
-    input: Literal["text"] = Field(alias="in")
-    output: Literal["text"] = Field(alias="out")
+    reads: Literal["text"] = Field(serialization_alias="in")
+    writes: Literal["text"] = Field(serialization_alias="out")
     traces: list[str] = Field(description="What can be seen of the model; a view of the page names what it needs.")
     sites: list[Site] = Field(description="Where something can be seen, in the order of computing.")
     kinds: list[AttentionKind] = Field(description="The kinds of attention that this model has.")
@@ -106,7 +106,8 @@ async def model(service: Served) -> ModelAnswer:
     return ModelAnswer(
         name=service.name,
         task=service.plan.task.name,
-        **{"in": "text", "out": "text"},
+        reads="text",
+        writes="text",
         traces=_traces(predictor),
         sites=sites_of(first),
         kinds=[

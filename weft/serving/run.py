@@ -14,10 +14,10 @@ from weft.serving.inside import DIGITS, Looking, LookRequest
 from weft.serving.service import Served, Service
 from weft.tasks.generator import Generator
 from weft.viewing import lens as through
-from weft.viewing.lens import LensCell, Step
+from weft.viewing.lens import LensCell, RatedToken
 
-# Mean log-probability of a token. The shipped model is below it in 0.7 % of 300 sentences of its test set (mean -0.36), in
-# all of 60 lines in other scripts (-1.59), and in 98 % of 60 lines of random letters (-1.37).
+# Mean log-probability of a token. The shipped model is below it in 0.7 % of 300 sentences of its test set (mean -0.36),
+# in all of 60 lines in other scripts (-1.59), and in 98 % of 60 lines of random letters (-1.37).
 GUESSING = -1.0
 LIKELY = 0.5  # probability of a token
 NEXT = 200  # logits
@@ -39,16 +39,16 @@ class RunAnswer(BaseModel):
     log_probs: list[float]
     score: float | None = Field(description="Mean log-probability per token; null without any.")
     guessing: str | None = Field(description="A sentence, if a translation is hardly better than guessed.")
-    steps: list[Step] = Field(description="Of each token of the target. Ranks count from 1.")
+    steps: list[RatedToken] = Field(description="Of each token of the target. Ranks count from 1.")
     text_tokens: list[str] | None = Field(description="Of a language model: the tokens of the text.")
-    text_steps: list[Step | None] | None = Field(description="Of these; null for a token that nothing precedes.")
+    text_steps: list[RatedToken | None] | None = Field(description="Of these; null for a token that nothing precedes.")
 
 
 @router.post("/run")
 async def run(asked: RunRequest, look: Looking, service: Served) -> RunAnswer:
     """Translate or continue a text: each token with its probability, its rank and the likeliest ones instead of it. A
     text that is only rated, with an empty target, may be longer than a language model sees at once."""
-    model, codec = service.predictor.models[0], service.predictor.codec
+    model, codec = service.writing.models[0], service.writing.codec
     if "source" not in model.limits and asked.target == "" and not asked.force:
         return await _rated(asked, service)
     seen = await look(asked.text, asked.target, asked.what_if)
@@ -80,13 +80,13 @@ async def _rated(asked: RunRequest, service: Service) -> RunAnswer:
     service.check_size([asked.text, *asked.replace.values()])
     ids = generator.changed(asked.text, asked.what_if)
     windows = generator.rated(ids, asked.what_if, asked.top)
-    found: list[Step] = []
+    found: list[RatedToken] = []
     while some := await service.queue.run(lambda: next(windows, None)):
         found += some
     return _continued(ids, 0, found, generator)
 
 
-def _continued(ids: Sequence[int], count: int, found: Sequence[Step], generator: Generator) -> RunAnswer:
+def _continued(ids: Sequence[int], count: int, found: Sequence[RatedToken], generator: Generator) -> RunAnswer:
     """A text of a language model of which the last so many tokens are written; the steps are of all but the first."""
     codec, begun = generator.codec, len(ids) - count
     first = int(ids[0] == codec.special.start)  # the first token of the text
@@ -116,9 +116,9 @@ def guessing(log_probs: list[float]) -> str | None:
     return f"The model is guessing: {likely:.0%} of what it wrote was likely.".replace("%", " %")
 
 
-def _rounded(step: Step) -> Step:
+def _rounded(step: RatedToken) -> RatedToken:
     top = [through.Choice(one.token, one.id, round(one.log_prob, DIGITS)) for one in step.top]
-    return Step(step.token, round(step.log_prob, DIGITS), step.rank, top)
+    return RatedToken(step.token, round(step.log_prob, DIGITS), step.rank, top)
 
 
 class NextRequest(LookRequest):
@@ -144,7 +144,7 @@ class NextAnswer(BaseModel):
 @router.post("/next")
 async def next_token(asked: NextRequest, look: Looking, service: Served) -> NextAnswer:
     """Return the largest logits of the next token of a text, or of a step of a translation."""
-    predictor = service.predictor
+    predictor = service.writing
     before = await _before(asked, look, service)
     seen = await look(asked.text, (*before, predictor.codec.special.end), asked.what_if.unforced)
     found = await service.queue.run(lambda: through.next_token(predictor.models[0], seen.hidden[-1], NEXT))
@@ -165,7 +165,7 @@ async def _before(asked: NextRequest, look: Looking, service: Service) -> tuple[
     if not asked.step:
         return ()
     ids = (await look(asked.text, asked.target, asked.what_if)).ids
-    most = len(ids) - (service.predictor.codec.special.end in ids)
+    most = len(ids) - (service.writing.codec.special.end in ids)
     if asked.step > most:
         raise WeftError(f"step {asked.step} does not exist: steps count from 0 to {most}.")
     return ids[: asked.step]
@@ -184,7 +184,7 @@ class LensAnswer(BaseModel):
 async def lens(asked: LookRequest, look: Looking, service: Served) -> LensAnswer:
     """Return what each layer would write at each position: its stream, seen through the final norm and the head. A
     language model continues the text only by the target that is given."""
-    predictor = service.predictor
+    predictor = service.writing
     if "source" in predictor.models[0].limits:
         seen = await look(asked.text, asked.target, asked.what_if)
         written: list[str | None] = [*seen.target]
@@ -198,13 +198,10 @@ async def lens(asked: LookRequest, look: Looking, service: Served) -> LensAnswer
         tokens=[seen.start, *seen.target[:-1]],
         written=written,
         layers=["embedding", *map(str, range(1, len(cells)))],
-        cells=[
-            [
-                LensCell(
-                    one.token, round(one.probability, DIGITS), one.rank_of_final, round(one.probability_of_final, DIGITS)
-                )
-                for one in row
-            ]
-            for row in cells
-        ],
+        cells=[[_short(cell) for cell in row] for row in cells],
     )
+
+
+def _short(cell: LensCell) -> LensCell:
+    chances = round(cell.probability, DIGITS), round(cell.probability_of_final, DIGITS)
+    return replace(cell, probability=chances[0], probability_of_final=chances[1])

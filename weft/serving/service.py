@@ -16,7 +16,7 @@ from weft.serving.metrics import Metrics
 from weft.serving.queue import Queue
 from weft.serving.settings import Settings
 from weft.tasks.generator import Generator
-from weft.tasks.predictor import Predictor
+from weft.tasks.predictor import Predictor, Writing
 from weft.tasks.translator import Translator
 from weft.viewing.attention_heads import Head
 
@@ -26,7 +26,6 @@ LengthPenalty = Annotated[float, Field(ge=-STRONGEST, le=STRONGEST, allow_inf_na
 HeadsOff = Annotated[
     list[Head], Field(max_length=1000, description="Heads to switch off; layers and heads count from 1.")
 ]
-
 
 
 @dataclass(frozen=True)
@@ -61,6 +60,12 @@ class Service:
     metrics: Metrics
     models: Sequence[ServedModel]  # itself, and all that are served beside it
     scenes: Sequence[Scene]
+
+    @property
+    def writing(self) -> Writing:
+        """The model, for routes that only a model has that writes."""
+        assert isinstance(self.predictor, Writing)
+        return self.predictor
 
     @property
     def translator(self) -> Translator:

@@ -32,7 +32,7 @@ from weft.parts.mixer import Mixer
 from weft.plans.catalogues import BATCHINGS
 from weft.tasks.predictor import Writing
 from weft.viewing.attention_maps import AttentionMaps, Recorder
-from weft.viewing.lens import Step, steps
+from weft.viewing.lens import RatedToken, steps
 from weft.viewing.what_if import NOTHING, WhatIf
 
 POSITIONS = 8192  # in a batch that is rated
@@ -360,7 +360,7 @@ class Generator(Writing):
         )
 
     @torch.inference_mode()
-    def rated(self, ids: Sequence[int], what_if: WhatIf = NOTHING, top: int = 5) -> Iterator[list[Step]]:
+    def rated(self, ids: Sequence[int], what_if: WhatIf = NOTHING, top: int = 5) -> Iterator[list[RatedToken]]:
         """Every token but the first, rated by those before it, a window at a time: half of it overlaps the one before,
         so each token follows at least half of the context."""
         window = self.context or self.block

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from weft.data.codecs import Codec
+from weft.data.codecs import Codec, TextCodec
 from weft.data.languages import Languages
 from weft.decoding import Hypothesis
 from weft.decoding.prompt import Prompt
@@ -127,6 +127,7 @@ class Predictor(ABC):
 class Writing(Predictor):
     """A predictor that writes: tokens follow a prompt, one after the other. What `weft check` asks of it."""
 
+    codec: TextCodec
     models: Sequence[Generative]
 
     @abstractmethod

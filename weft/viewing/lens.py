@@ -29,7 +29,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Step:
+class RatedToken:
     """A token of a target, and what the model would have written there."""
 
     token: str
@@ -59,14 +59,14 @@ class LensCell:
 @torch.inference_mode()
 def steps(
     model: Model, codec: Codec, hidden: Tensor, targets: Sequence[int], what_if: WhatIf = NOTHING, top: int = 5
-) -> list[Step]:
+) -> list[RatedToken]:
     """Tokens and the hidden states (T, D) that predict them → each with its rank and the likeliest ones instead."""
     log_probs = what_if.tempered(model.head.log_probs(hidden))  # (T, V)
     own = log_probs.gather(1, torch.tensor(targets, device=log_probs.device)[:, None])  # (T, 1)
     ranks = 1 + (log_probs > own).sum(1)
     best = log_probs.topk(min(top, log_probs.size(1)), -1)
     return [
-        Step(token, log_prob, rank, [Choice(*one) for one in zip(codec.readable(ids), ids, values)])
+        RatedToken(token, log_prob, rank, [Choice(*one) for one in zip(codec.readable(ids), ids, values)])
         for token, log_prob, rank, ids, values in zip(
             codec.in_text(targets), own[:, 0].tolist(), ranks.tolist(), best.indices.tolist(), best.values.tolist()
         )

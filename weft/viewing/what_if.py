@@ -1,4 +1,4 @@
-"""What if: heads switched off, tokens of the text replaced, tokens forced, a temperature. Every view takes them alike."""
+"""What if: heads switched off, tokens of the text replaced, tokens forced, a temperature. All views take them alike."""
 
 import dataclasses
 import math
@@ -14,24 +14,26 @@ from weft.errors import WeftError
 from weft.viewing.attention_heads import Head, HeadsOff
 
 MARK = "·"  # shown instead of a space
+Texts = Mapping[int, str] | Iterable[tuple[int, str]]
 Write = Callable[[Sequence[int]], Sequence[int]]  # the tokens that must come first → all that is written
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class WhatIf:
     """Changes to a model at work, for one text: `WhatIf(off=[Head("cross", 2, 1)], replace={10: "wide"})`."""
 
-    off: Iterable[Head] = ()  # heads that are switched off
-    replace: Mapping[int, str] | Iterable[tuple[int, str]] = ()  # by token of the text: what stands in its place
-    force: Mapping[int, str] | Iterable[tuple[int, str]] = ()  # by step: the token written there; the model goes on
-    temperature: float = 1.0  # divides the logits
+    off: tuple[Head, ...]  # heads that are switched off
+    replace: tuple[tuple[int, str], ...]  # by token of the text: what stands in its place
+    force: tuple[tuple[int, str], ...]  # by step: the token that is written there; the model goes on from it
+    temperature: float  # divides the logits
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "off", tuple(dict.fromkeys(self.off)))
-        object.__setattr__(self, "replace", _ordered(self.replace, "token"))
-        object.__setattr__(self, "force", _ordered(self.force, "step"))
-        if not 0 < self.temperature < math.inf:
-            raise WeftError(f"temperature must be a finite number above 0, got {self.temperature}.")
+    def __init__(
+        self, off: Iterable[Head] = (), replace: Texts = (), force: Texts = (), temperature: float = 1.0
+    ) -> None:
+        if not 0 < temperature < math.inf:
+            raise WeftError(f"temperature must be a finite number above 0, got {temperature}.")
+        given = {"off": tuple(dict.fromkeys(off)), "temperature": temperature}
+        vars(self).update(given, replace=_ordered(replace, "token"), force=_ordered(force, "step"))
 
     def replaced(self, codec: TextCodec, ids: Sequence[int]) -> list[int]:
         """The ids of a text with its replacements. A word in place of a word that follows a space follows it too; an
@@ -109,10 +111,10 @@ def _tokens(codec: TextCodec) -> dict[str, int]:
     return {token: i for i, token in enumerate(codec.readable(range(len(codec)))) if token}
 
 
-def _ordered(given: Mapping[int, str] | Iterable[tuple[int, str]], name: str) -> tuple[tuple[int, str], ...]:
+def _ordered(given: Texts, name: str) -> tuple[tuple[int, str], ...]:
     pairs = tuple(sorted(given.items() if isinstance(given, Mapping) else given))
     for at, text in pairs:
-        if not isinstance(at, int) or not isinstance(text, str):
+        if not (isinstance(at, int) and isinstance(text, str)):
             raise WeftError(f"expected the text of a {name} by its number, got {at!r}: {text!r}.")
     return pairs
 
