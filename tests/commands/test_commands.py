@@ -155,11 +155,11 @@ def test_train_translate_evaluate_attend(desk: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (desk / "cat.png").read_bytes().startswith(b"\x89PNG")
     assert weft("attend", "new", "red cat", "--svg", "cat.svg", "--map", "cat.pdf", cwd=desk).returncode == 0
-    assert "weft attend new 'red cat' --map cat.svg" in (desk / "cat.svg").read_text(encoding="utf-8")
+    assert 'weft attend new "red cat" --map cat.svg' in (desk / "cat.svg").read_text(encoding="utf-8")
     assert (desk / "cat.pdf").read_bytes().startswith(b"%PDF")
     done = weft("attend", "new", "red cat", "--layer", "2", "--lines", "lines.svg", "--csv", "cat.csv", cwd=desk)
     assert done.returncode == 0, done.stderr
-    assert "weft attend new 'red cat' --layer 2 --lines lines.svg" in (desk / "lines.svg").read_text(encoding="utf-8")
+    assert 'weft attend new "red cat" --layer 2 --lines lines.svg' in (desk / "lines.svg").read_text(encoding="utf-8")
     assert (desk / "cat.csv").read_text(encoding="utf-8").startswith(",·red")
     files = ["--grid", "grid.png", "--html", "cat.html", "--json", "cat.json"]
     done = weft("attend", "new", "red cat", "--target", "RED CAT", "--kind", "decoder", *files, cwd=desk)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FIRST = 1000  # examples that heads are ranked on
 SHOWN = ("layer", "head", "kind", "target")  # options that a caption repeats
+PLACES = {-1: "previous", 0: "same", 1: "next"}
 
 
 def attend(
@@ -116,9 +117,16 @@ def _command(context: typer.Context, option: str, file: Path) -> str:
     """The command that draws this file alone."""
     chosen = {name: context.params[name] for name in SHOWN if context.params[name] is not None}
     options = [word for name, value in chosen.items() for word in (f"--{name}", str(value))]
-    return shlex.join(
-        ["weft", "attend", context.params["model"], context.params["text"], *options, f"--{option}", file.name]
+    return _shell("attend", context.params["model"], context.params["text"], *options, f"--{option}", file.name)
+
+
+def _shell(*words: str) -> str:
+    """A command as people write it: in double quotes where a shell would not change what is in them."""
+    quoted = (
+        f'"{word}"' if shlex.quote(word) != word and not set(word) & set('"$`\\!') else shlex.quote(word)
+        for word in words
     )
+    return " ".join(("weft", *quoted))
 
 
 def _tell_missing(seen: "AttentionMaps") -> None:
@@ -144,8 +152,8 @@ def _rank(
         found.save_json(json)
         print(f"{json}: {len(found.heads)} heads")
     if grid:
-        words = ["weft", "attend", found.model, "--heads", file.name, "--first", str(first), "--grid", grid.name]
-        found.save_grid(grid, shlex.join(words))
+        counted = () if first == FIRST else ("--first", str(first))
+        found.save_grid(grid, _shell("attend", found.model, "--heads", file.name, *counted, "--grid", grid.name))
         print(f"{grid}: {len(found.heads)} heads")
 
 
@@ -161,8 +169,8 @@ def _print_table(found: "HeadScores") -> None:
     columns = ("previous", "same", "next", "first", "end", "alignment")
     told = [name for name in columns if any(getattr(head, name) is not None for head in found.heads)]
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("head", "loss", "95 %", "entropy", "distance", *told, "looks at"):
-        table.add_column(name, justify="left" if name in ("head", "looks at") else "right", no_wrap=True)
+    for name in ("head", "loss", "95 %", "entropy", "distance", *told, "looks most at"):
+        table.add_column(name, justify="left" if name in ("head", "looks most at") else "right", no_wrap=True)
     for one in found.heads:
         table.add_row(
             f"{one.kind} {one.layer}.{one.head}",
@@ -171,7 +179,7 @@ def _print_table(found: "HeadScores") -> None:
             f"{one.entropy:.2f}",
             f"{one.distance:.1f}",
             *("" if (value := getattr(one, name)) is None else f"{value:.2f}" for name in told),
-            "" if one.position is None else f"{one.position:.0%} at {one.offset:+d}",
+            "" if one.offset is None else f"{one.position:.0%} {PLACES.get(one.offset, f'{one.offset:+d}')}",
         )
     _say("")
     Console(highlight=False, width=None if stderr.isatty() else 140).print(table)

@@ -50,7 +50,7 @@ def demo(
         '  weft generate shakespeare "JULIET:"                        a play that never ends\n'
         '  echo "How are you?" | weft translate en-de                 your own sentences\n'
         f'  echo "the 2nd of June 2031" | weft translate {out}/dates   the model you have just trained\n'
-        '  weft attend en-de "The cat sleeps." --png cat.png          your own picture\n'
+        '  weft attend en-de "The cat sleeps." --map cat.png          your own picture\n'
         "  weft train transformer-tiny --train train.en train.de --valid val.en val.de --out run\n"
         "  weft show transformer-base                                 what it is made of"
     )

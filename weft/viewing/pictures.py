@@ -167,7 +167,7 @@ def _panel(axes: Axes, heads: Sequence[HeadScore], layers: int, across: int, mos
     values = [[float("nan")] * across for _ in range(layers)]
     for one in heads:
         values[one.layer - 1][one.head - 1] = max(0.0, one.loss)
-        ink = "white" if one.loss > 0.72 * most else INK  # the one that is read more easily
+        ink = "white" if one.loss > 0.62 * most else INK  # the one that is read more easily
         at = (one.head - 1, one.layer - 1)
         axes.annotate(f"{one.loss:.3f}", at, (0, 3.5), textcoords="offset points", ha="center", va="center", color=ink)
         between = f"{one.low:.3f} … {one.high:.3f}".replace("-", "−")
