@@ -7,8 +7,8 @@ import { NOTHING, OF_PANE } from "weft/store.js";
 
 const LONGEST = 6000; // characters of a text; a longer one is not put into the address
 
-const from = (/** @type {number} */ least) => (/** @type {any} */ value) => Number.isInteger(value) && value >= least;
-const isText = (/** @type {any} */ value) => typeof value === "string";
+const from = (least) => (value) => Number.isInteger(value) && value >= least;
+const isText = (value) => typeof value === "string";
 
 /** What each key of every view may be. A view adds its own as `keys: {name: {first, allowed}}`. @type {Record<string, any>} */
 export const KEYS = {
@@ -16,11 +16,11 @@ export const KEYS = {
   text: { first: "", allowed: isText },
   sentence: { first: 1, allowed: from(1) },
   target: { first: "", allowed: isText },
-  temperature: { first: 1, allowed: (/** @type {any} */ value) => value > 0 && value <= 100 },
+  temperature: { first: 1, allowed: (value) => value > 0 && value <= 100 },
 };
 const SELECTED = { q: "query", k: "key", t: "step" };
 
-const plain = (/** @type {string} */ text) =>
+const plain = (text) =>
   encodeURIComponent(text).replace(/%(20|2C|3A|5B|5D|7B|7D|22)/g, (code) => (code === "%20" ? "+" : decodeURIComponent(code)));
 
 /** @param {any} value */
@@ -55,7 +55,7 @@ function pane(state, first, whole) {
     const value = state[key];
     if (value === undefined) continue;
     if (key === "off") {
-      if (value.length || !whole) pairs.push([key, value.map((/** @type {any} */ one) => `${one.kind}.${one.layer}.${one.head}`).join(",")]);
+      if (value.length || !whole) pairs.push([key, value.map((one) => `${one.kind}.${one.layer}.${one.head}`).join(",")]);
     } else if (key === "replace" || key === "force") {
       for (const [at, token] of Object.entries(value)) pairs.push([`${key}.${at}`, String(token)]);
     } else if ((whole && key === "text") || said(value) !== said(first[key])) {

@@ -113,7 +113,7 @@ class Page extends Element {
   modelOf(pane) {
     const { model: name } = this.store.of(pane);
     if (!name || name === this.model.name) return this.model;
-    const known = this.model.models?.find((/** @type {any} */ one) => one.name === name);
+    const known = this.model.models?.find((one) => one.name === name);
     if (!known) return this.model;
     if (!this.others[name]) {
       get("api/model", { base: known.base }).then((answer) => { this.others = { ...this.others, [name]: { ...answer, base: known.base } }; },
@@ -156,13 +156,13 @@ class Page extends Element {
       if (step) return () => this.#toScene(this.scene + step);
     }
     if (/^[1-9]$/.test(key)) return views[Number(key) - 1] ? () => this.#open(views[Number(key) - 1]) : null;
-    const along = (/** @type {"query" | "key"} */ which, /** @type {number} */ step) => () =>
+    const along = (which, step) => () =>
       store.pin({ [which]: Math.max(0, (store.selection[which] ?? (step > 0 ? -1 : 1)) + step) });
-    const next = (/** @type {number} */ step) => shown?.layers ? () => {
+    const next = (step) => shown?.layers ? () => {
       const to = shown.layers[shown.layers.indexOf(shown.site) + step];
       if (to) shown.go(to, shown.unit);
     } : null;
-    const head = (/** @type {number} */ step) => shown?.site ? () => {
+    const head = (step) => shown?.site ? () => {
       const unit = (shown.unit ?? (step > 0 ? 0 : shown.site.units + 1)) + step;
       shown.go(shown.site, unit >= 1 && unit <= shown.site.units ? unit : null, { heads: null });
     } : null;
@@ -195,7 +195,7 @@ class Page extends Element {
     this.isPresenting = !this.isPresenting;
     document.documentElement.toggleAttribute("data-present", this.isPresenting);
     const scenes = this.model.scenes ?? [];
-    const here = scenes.findIndex((/** @type {any} */ scene) => scene.address === location.hash);
+    const here = scenes.findIndex((scene) => scene.address === location.hash);
     if (this.isPresenting && scenes.length) this.#toScene(Math.max(0, here));
   }
 
@@ -219,13 +219,13 @@ class Page extends Element {
     if (!this.model) return nothing;
     const { store, view, model, views } = this;
     const models = model.models ?? [];
-    const link = (/** @type {Described} */ one) => html`<a href="#/${one.name}" aria-current=${one === view ? "page" : nothing}
-      @click=${(/** @type {Event} */ event) => { event.preventDefault(); this.#open(one); }}>${one.label}</a>`;
+    const link = (one) => html`<a href="#/${one.name}" aria-current=${one === view ? "page" : nothing}
+      @click=${(event) => { event.preventDefault(); this.#open(one); }}>${one.label}</a>`;
     return html`
-      <a class="skip" href="#view" @click=${(/** @type {Event} */ event) => { event.preventDefault(); /** @type {any} */ (this.querySelector("main")).focus(); }}>To the view</a>
+      <a class="skip" href="#view" @click=${(event) => { event.preventDefault(); /** @type {any} */ (this.querySelector("main")).focus(); }}>To the view</a>
       <header class="top">
         <h1>weft</h1>
-        ${models.length > 1 ? html`<select aria-label="model" @change=${(/** @type {any} */ event) => store.set({ model: event.target.value, pin: store.first.pin, off: [] })}>${models.map((/** @type {any} */ one) =>
+        ${models.length > 1 ? html`<select aria-label="model" @change=${(event) => store.set({ model: event.target.value, pin: store.first.pin, off: [] })}>${models.map((one) =>
           html`<option .selected=${one.name === (store.state.model || model.name)}>${one.name}</option>`)}</select>` : html`<span class="model" title="The model that is served">${model.name}</span>`}
         <nav aria-label="Views">${views.map(link)}</nav>
         <span class="tools">
@@ -272,7 +272,7 @@ class Page extends Element {
 
   #title() {
     const scenes = this.model.scenes ?? [];
-    const scene = scenes.find((/** @type {any} */ one, /** @type {number} */ i) => i === this.scene && one.address === location.hash) ?? scenes[this.scene];
+    const scene = scenes.find((one, i) => i === this.scene && one.address === location.hash) ?? scenes[this.scene];
     return html`<div class="scene"><b>${scene?.title ?? `${this.view.label} · ${this.model.name}`}</b><span>${scene?.caption ?? nothing}</span>
       ${scenes.length ? html`<span class="number">${this.scene + 1} / ${scenes.length}</span>` : nothing}
       <button type="button" class="tool" @click=${() => this.#present()} title="End (Esc)">×<span class="hidden-text">end the presentation</span></button></div>`;
@@ -280,12 +280,12 @@ class Page extends Element {
 
   #help() {
     return html`<dialog aria-label="Keys"><h2>Keys</h2><dl>${KEYS_HELP.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl>
-      <label class="control"><input type="checkbox" .checked=${live(this.hasKeys)} @change=${(/** @type {any} */ event) => { this.hasKeys = event.target.checked; keep("keys", this.hasKeys ? "on" : "off"); }}> These keys work</label>
+      <label class="control"><input type="checkbox" .checked=${live(this.hasKeys)} @change=${(event) => { this.hasKeys = event.target.checked; keep("keys", this.hasKeys ? "on" : "off"); }}> These keys work</label>
       <form method="dialog"><button class="button">Close</button></form></dialog>`;
   }
 
   #keyForm() {
-    return html`<form class="controls" @submit=${(/** @type {any} */ event) => { event.preventDefault(); useKey(event.target.elements.key.value); this.#begin(); }}>
+    return html`<form class="controls" @submit=${(event) => { event.preventDefault(); useKey(event.target.elements.key.value); this.#begin(); }}>
       <label class="control"><span>API key</span><input name="key" type="password" autocomplete="off"></label><button class="button">Continue</button></form>`;
   }
 }

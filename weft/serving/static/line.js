@@ -75,13 +75,13 @@ export class Line extends Element {
       ${pane === "b" && this.models.length > 1 ? menu("model of B", this.models.map((one) => [one.name, one.name]), state.model || this.models[0].name,
         (chosen) => store.change("b", { model: chosen, off: [] })) : nothing}
       <label class="field"><span>${name}</span><textarea rows="1" dir="auto" spellcheck="false" autocomplete="off" placeholder="Type or paste a text"
-        data-field="text" .value=${live(this.timerOf("text") ?? state.text)} @input=${(/** @type {Event} */ event) => this.#typed(event, "text")}
-        @keydown=${(/** @type {KeyboardEvent} */ event) => this.#entered(event, "text")}></textarea></label>
+        data-field="text" .value=${live(this.timerOf("text") ?? state.text)} @input=${(event) => this.#typed(event, "text")}
+        @keydown=${(event) => this.#entered(event, "text")}></textarea></label>
       ${of > 1 ? html`<span class="origin control"><span>Sentence</span>${menu("number of the sentence", numbers(of), number,
         (next) => store.change(pane, { sentence: Number(next), target: "" }))}<span>of ${of}</span><q dir="auto">${sentence}</q></span>` : nothing}
       ${isPair && this.hasTarget ? html`<label class="field target"><span>${this.languages[1]}</span><textarea rows="1" dir="auto" spellcheck="false" autocomplete="off"
-        placeholder=${known.translation} data-field="target" .value=${live(state.target)} @input=${(/** @type {Event} */ event) => this.#typed(event, "target")}
-        @keydown=${(/** @type {KeyboardEvent} */ event) => this.#entered(event, "target")}></textarea></label>` : nothing}
+        placeholder=${known.translation} data-field="target" .value=${live(state.target)} @input=${(event) => this.#typed(event, "target")}
+        @keydown=${(event) => this.#entered(event, "target")}></textarea></label>` : nothing}
       ${!isPair && this.hasTarget && known.translation ? html`<span class="origin control"><span>likeliest continuation</span><q dir="auto">${known.translation}</q></span>` : nothing}
       ${pane === "a" ? this.#examples() : nothing}
     </div>${known.guessing ? html`<p class="guessing" role="note">${known.guessing}</p>` : nothing}${this.#whatIfs(state)}`;
@@ -96,16 +96,16 @@ export class Line extends Element {
   #examples() {
     const { examples } = this.model;
     if (!examples.length) return nothing;
-    return html`<details class="menu examples" @focusout=${closed} @keydown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && shut(event)}>
+    return html`<details class="menu examples" @focusout=${closed} @keydown=${(event) => event.key === "Escape" && shut(event)}>
       <summary>Examples</summary><div>${examples.map((/** @type {any} */ { name, text, note }) => html`<button type="button" title=${text}
-        @click=${(/** @type {Event} */ event) => { shut(event); clearTimeout(this.timer); this.timer = 0; this.#set({ text }, false); }}>${name}${note ? html` <small>${note}</small>` : nothing}</button>`)}</div></details>`;
+        @click=${(event) => { shut(event); clearTimeout(this.timer); this.timer = 0; this.#set({ text }, false); }}>${name}${note ? html` <small>${note}</small>` : nothing}</button>`)}</div></details>`;
   }
 
   /** What is changed in the model or its input; each can be taken back. @param {any} state */
   #whatIfs({ off, replace, force, temperature }) {
-    const kind = (/** @type {string} */ name) => this.model.kinds.find((/** @type {any} */ one) => one.name === name)?.label ?? name;
+    const kind = (name) => this.model.kinds.find((one) => one.name === name)?.label ?? name;
     const chips = [
-      ...off.map((/** @type {any} */ head) => [`${kind(head.kind)} ${head.layer}·${head.head} off`, { off: off.filter((/** @type {any} */ one) => one !== head) }]),
+      ...off.map((head) => [`${kind(head.kind)} ${head.layer}·${head.head} off`, { off: off.filter((one) => one !== head) }]),
       ...Object.entries(replace).map(([at, token]) => [`token ${Number(at) + 1} = “${token}”`, { replace: without(replace, at) }]),
       ...Object.entries(force).map(([at, token]) => [`step ${Number(at) + 1} writes “${String(token).replaceAll("·", " ").trim()}”`, { force: without(force, at) }]),
       ...(temperature === 1 ? [] : [[`temperature ${temperature}`, { temperature: 1 }]]),

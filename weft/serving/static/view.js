@@ -23,7 +23,7 @@ export async function looked(store, pane, model) {
   const { text, sentence } = store.of(pane);
   if (!hasPairs(model)) return { text, number: 1, of: 1 };
   const cut = text.trim() ? await post("api/sentences", { text }, { base: model.base }) : [];
-  const all = cut.map((/** @type {any} */ one) => one.text).filter((/** @type {string} */ one) => one.trim());
+  const all = cut.map((one) => one.text).filter((one) => one.trim());
   const number = Math.max(1, Math.min(sentence, all.length));
   return { text: all[number - 1] ?? "", number, of: all.length };
 }

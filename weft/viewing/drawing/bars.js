@@ -25,7 +25,7 @@ export class Bars extends Element {
   }
 
   render() {
-    const wide = (/** @type {number} */ value) => `${((100 * Math.min(Math.abs(value), this.most)) / this.most).toFixed(2)}%`;
+    const wide = (value) => `${((100 * Math.min(Math.abs(value), this.most)) / this.most).toFixed(2)}%`;
     return html`<ul class="bars" aria-label=${this.name || nothing} @keydown=${this.#move}>${this.rows.map((row, index) => {
       const parts = row.parts ?? [{ value: row.value, colour: row.value < 0 ? "var(--cold)" : "var(--accent)" }];
       const inner = html`<span dir="auto">${row.label}</span>

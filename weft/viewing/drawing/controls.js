@@ -22,7 +22,7 @@ export function segmented(name, choices, value, chosen) {
  * @param {(value: string) => void} chosen
  */
 export function menu(name, choices, value, chosen) {
-  return html`<select aria-label=${name} @change=${(/** @type {any} */ event) => chosen(event.target.value)}>${choices.map(([key, text]) =>
+  return html`<select aria-label=${name} @change=${(event) => chosen(event.target.value)}>${choices.map(([key, text]) =>
     html`<option value=${key} .selected=${String(key) === String(value)}>${text}</option>`)}</select>`;
 }
 
@@ -49,5 +49,5 @@ export function pressing(text, pressed, act, title) {
  */
 export function slider(name, value, { min, max, step }, shown, changed) {
   return html`<label class="control"><span>${name}</span><input type="range" aria-label=${name} aria-valuetext=${shown} min=${min} max=${max} step=${step}
-    .value=${String(value)} @input=${(/** @type {any} */ event) => changed(Number(event.target.value))}><span class="number">${shown}</span></label>`;
+    .value=${String(value)} @input=${(event) => changed(Number(event.target.value))}><span class="number">${shown}</span></label>`;
 }

@@ -55,7 +55,7 @@ class CostPage extends Element {
       if (this.isDecoding) {
         return ["cached", "recomputed"].map((how) => ({
           colour, kind: how, name: `${plan.plan}, ${how}`, broken: how === "recomputed",
-          points: plan.decoding.map((/** @type {any} */ token) => ({ x: token.length, y: token[how] })),
+          points: plan.decoding.map((token) => ({ x: token.length, y: token[how] })),
         }));
       }
       return kinds.filter((kind) => plan.growth[kind]).map((kind) => this.#grown(plan, kind, colour));
@@ -68,12 +68,12 @@ class CostPage extends Element {
     const { coefficients } = this.measure === "seconds" ? time : memory;
     const other = this.along === "length" ? "width" : "length";
     const { at, along, measure } = this;
-    const line = (/** @type {number} */ x) => Object.entries(coefficients).reduce((sum, [name, value]) =>
+    const line = (x) => Object.entries(coefficients).reduce((sum, [name, value]) =>
       sum + Number(value) * (along === "length" ? TERMS[name](x, at) : TERMS[name](at, x)), 0);
     return {
       colour, kind, name: `${plan.plan}${kind === "reference" ? ", unfused" : ""}`, broken: kind === "reference", line,
       cross: along === "length" && measure === "seconds" ? crossing[at] : null,
-      points: points.filter((/** @type {any} */ point) => point[other] === at).map((/** @type {any} */ point) => ({ x: point[along], y: point[measure] })),
+      points: points.filter((point) => point[other] === at).map((point) => ({ x: point[along], y: point[measure] })),
     };
   }
 
@@ -82,7 +82,7 @@ class CostPage extends Element {
     const byLength = isDecoding || this.along === "length";
     const [name, fixed] = byLength ? ["width k", widths] : ["length t", lengths];
     const broken = series.find((one) => one.broken)?.kind;
-    const turn = (/** @type {string} */ along) => { this.along = along; this.at = along === "length" ? widths[widths.length >> 1] : lengths[lengths.length - 1]; };
+    const turn = (along) => { this.along = along; this.at = along === "length" ? widths[widths.length >> 1] : lengths[lengths.length - 1]; };
     const letter = byLength ? "t" : "k";
     return html`
       <div class="controls">
@@ -97,7 +97,7 @@ class CostPage extends Element {
       <w-figure label="What plans cost" .caption=${`${machine()}. ${this.#words()}`} .csv=${() => [["plan", byLength ? "tokens" : "width", isDecoding ? "seconds" : this.measure],
         ...series.flatMap((one) => one.points.map((/** @type {any} */ { x, y }) => [one.name, x, y]))]}>
         ${series.length ? html`<w-curve name="curves of cost" .series=${series} .slopes=${{ 1: letter, 2: `${letter}²` }} .x=${{ label: byLength ? "length t, in tokens" : "width k", log: true,
-          at: every(series.flatMap((one) => one.points.map((/** @type {any} */ { x }) => x))) }} .y=${{ label: "", log: true, words: (/** @type {number} */ value) => this.#unit(value) }}
+          at: every(series.flatMap((one) => one.points.map((/** @type {any} */ { x }) => x))) }} .y=${{ label: "", log: true, words: (value) => this.#unit(value) }}
           @w-hover=${(/** @type {CustomEvent} */ { detail }) => { this.pointed = detail; }}></w-curve>` : html`<p class="empty">No plan is chosen.</p>`}</w-figure>
       <p class="caption" role="status">${this.#told(series)}</p>
       ${data.tables.map(table)}`;

@@ -43,9 +43,9 @@ export class Curve extends Element {
     const points = this.series.flatMap((one) => one.points);
     const x = scale(this.x, points.map((point) => point.x), left, width - right, 1.12);
     const y = scale(this.y, points.map((point) => point.y), height - bottom, top, 1.6);
-    const words = (/** @type {Axis} */ axis, /** @type {number} */ value) => axis.words?.(value) ?? value.toLocaleString("en");
+    const words = (axis, value) => axis.words?.(value) ?? value.toLocaleString("en");
     return html`<svg class="curves" width=${width} height=${height} role="application" aria-roledescription="plot" aria-label=${`${this.name}. Arrow keys go from point to point.`} tabindex="0"
-      @keydown=${this.#move} @pointermove=${(/** @type {PointerEvent} */ event) => this.#point(event, x, y)} @blur=${() => { this.at = null; }}>
+      @keydown=${this.#move} @pointermove=${(event) => this.#point(event, x, y)} @blur=${() => { this.at = null; }}>
       ${marks(this.x, x).map((value) => svg`<line class="grid" x1=${x(value)} x2=${x(value)} y1=${top} y2=${height - bottom} />
         <text x=${x(value)} y=${height - bottom + unit * 1.2} text-anchor="middle">${words(this.x, value)}</text>`)}
       ${marks(this.y, y).map((value) => svg`<line class="grid" x1=${left} x2=${width - right} y1=${y(value)} y2=${y(value)} />
@@ -80,9 +80,9 @@ export class Curve extends Element {
   #curve({ colour, broken, points, line, cross }, x, y, unit) {
     if (!points.length) return nothing;
     const [first, last] = [points[0].x, points[points.length - 1].x];
-    const at = (/** @type {number} */ i) => first * (last / first) ** (i / STEPS);
+    const at = (i) => first * (last / first) ** (i / STEPS);
     const places = line ? Array.from({ length: STEPS + 1 }, (_, i) => ({ x: at(i), y: Math.max(line(at(i)), 1e-12) })) : points;
-    const drawn = path((/** @type {Point} */ point) => x(point.x), (/** @type {Point} */ point) => y(point.y))(places);
+    const drawn = path((point) => x(point.x), (point) => y(point.y))(places);
     const crossed = cross && line && cross >= first && cross <= last;
     const r = unit * 0.5;
     return svg`<path class=${broken ? "curve broken" : "curve"} stroke=${colour} d=${drawn} />

@@ -10,6 +10,7 @@ export { classMap, html, keyed, live, nothing, ref, repeat, styleMap, svg } from
  * Properties are declared in `static properties` and given their first values in the constructor.
  */
 export class Element extends LitElement {
+  /** @type {Record<string, any>} */
   static properties = {
     about: { attribute: false }, // what is drawn: {site, unit}; goes into every event
     room: { state: true }, // {width, height} of the element, in pixels, where `static measured` is true

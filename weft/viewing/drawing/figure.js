@@ -29,12 +29,12 @@ export class Figure extends Element {
   }
 
   render() {
-    const item = (/** @type {string} */ name, /** @type {() => any} */ act) =>
+    const item = (name, act) =>
       html`<button type="button" @click=${() => { this.#close(); return act(); }}>${name}</button>`;
     return html`<div class="figure-head">
       <h2>${this.label}</h2><span class="soft">${this.note}</span>
-      <details class="menu unsaved" @keydown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && this.#close()}
-        @focusout=${(/** @type {FocusEvent} */ event) => event.relatedTarget && !this.querySelector("details")?.contains(/** @type {Node} */ (event.relatedTarget)) && this.#close()}>
+      <details class="menu unsaved" @keydown=${(event) => event.key === "Escape" && this.#close()}
+        @focusout=${(event) => event.relatedTarget && !this.querySelector("details")?.contains(/** @type {Node} */ (event.relatedTarget)) && this.#close()}>
         <summary aria-label="Save or copy this figure" title="Save or copy this figure">⋯</summary>
         <div>
           ${item("Save SVG", () => this.save("svg"))}${item("Save PNG", () => this.save("png"))}

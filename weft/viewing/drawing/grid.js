@@ -34,7 +34,7 @@ export class Grid extends Element {
   }
 
   render() {
-    const columns = `auto repeat(${this.columns.length}, minmax(${this.least ? `${this.least}em` : 0}, 1fr))`;
+    const columns = `auto repeat(${this.columns.length}, minmax(max(${this.least}em, var(--touched)), 1fr))`;
     const ratio = this.size.rows ? `${this.size.columns} / ${this.size.rows}` : null;
     return html`<div class="grid" role="grid" aria-label=${this.name || nothing} style=${styleMap({ "grid-template-columns": columns })} @keydown=${this.#move}>
       <div role="row" class="row"><span></span>${this.columns.map((text) => html`<span role="columnheader" class="column-name">${text}</span>`)}</div>
@@ -62,7 +62,7 @@ export class Grid extends Element {
     for (const canvas of /** @type {any[]} */ ([...this.querySelectorAll("canvas")])) {
       if (canvas.painted === canvas.bytes && canvas.ramp === ramp) continue;
       const image = new ImageData(this.size.columns, this.size.rows);
-      canvas.bytes.forEach((/** @type {number} */ byte, /** @type {number} */ i) => image.data.set([...ramp[byte], 255], 4 * i));
+      canvas.bytes.forEach((byte, i) => image.data.set([...ramp[byte], 255], 4 * i));
       canvas.getContext("2d").putImageData(image, 0, 0);
       [canvas.painted, canvas.ramp] = [canvas.bytes, ramp];
     }

@@ -24,6 +24,7 @@ export class Lines extends Element {
     selected: { attribute: false }, // {query, key}; null: none
     signed: { type: Boolean }, // differences: blue more, orange less
     arcs: { type: Boolean },
+    shift: { type: Number }, // of arcs: how many tokens of the line stand before the first query
     between: { state: true }, // the width between the columns
   };
 
@@ -36,6 +37,7 @@ export class Lines extends Element {
     /** @type {{query: number | null, key: number | null}} */ this.selected = { query: null, key: null };
     this.signed = false;
     this.arcs = false;
+    this.shift = 0;
     this.between = 0;
     this.observer = new ResizeObserver(([{ contentRect }]) => { this.between = Math.round(contentRect.width); });
   }
@@ -47,11 +49,11 @@ export class Lines extends Element {
 
   /** The mean over heads. @param {number} query @param {number} key */
   weight(query, key) {
-    return this.layers.reduce((sum, { map }) => sum + map[query][key], 0) / Math.max(1, this.layers.length);
+    return this.layers.reduce((sum, { map }) => sum + (map[query]?.[key] ?? 0), 0) / Math.max(1, this.layers.length);
   }
 
   /** The curves that are seen: those of the chosen token, else all. @returns {Mark[]} */
-  marks(/** @type {(query: number, key: number, shift: number) => string} */ path) {
+  marks(path) {
     const { query: onlyQuery, key: onlyKey } = this.selected;
     const marks = [];
     for (const [n, { map, colour }] of this.layers.entries()) {
@@ -123,18 +125,11 @@ export class Lines extends Element {
   #column(side, tokens, row) {
     const { query, key } = this.selected;
     const [own, other] = side === 0 ? [query, key] : [key, query];
-    const first = own ?? 0;
+    const select = (at) => this.#selection(side, at);
+    const weight = (at) => (other === null || (own !== null && side === 0) ? null : side === 0 ? this.weight(at, other) : this.weight(other, at));
     return html`<ol class=${side === 0 ? "queries end" : "keys"} role="listbox" aria-label=${this.titles[side] || nothing}
-      @keydown=${(/** @type {KeyboardEvent} */ event) => this.#move(event, side)}>
-      ${labels(tokens).map((text, at) => {
-        const weight = other === null || (own !== null && side === 0) ? null : side === 0 ? this.weight(at, other) : this.weight(other, at);
-        const chosen = own === at;
-        return html`<li role="option" dir="auto" tabindex=${at === first ? 0 : -1} aria-selected=${chosen}
-          class=${classMap({ chosen, dim: weight !== null && !chosen && Math.abs(weight) < 0.05 })}
-          style=${styleMap({ height: `${row}px`, "--weight": weight === null || this.signed ? "0" : weight.toFixed(3) })}
-          @mouseenter=${() => this.tell("hover", this.#selection(side, at))} @focus=${() => this.tell("hover", this.#selection(side, at))}
-          @click=${() => this.tell("pick", this.#selection(side, at))}><span>${text}</span></li>`;
-      })}</ol>`;
+      @keydown=${(event) => this.#move(event, side, select)}>
+      ${labels(tokens).map((text, at) => this.#token(text, select, at, own, weight(at), { height: `${row}px` }, own ?? 0))}</ol>`;
   }
 
   /** @param {0 | 1} side @param {number} at */
@@ -142,8 +137,8 @@ export class Lines extends Element {
     return side === 0 ? { query: at, key: null } : { query: null, key: at };
   }
 
-  /** Arrow keys go along a column and over to the other; Enter and space keep what is chosen. @param {KeyboardEvent} event @param {0 | 1} side */
-  #move(event, side) {
+  /** Arrow keys go along a column and over to the other; Enter and space keep what is chosen. @param {KeyboardEvent} event @param {0 | 1} side @param {(at: number) => object} select */
+  #move(event, side, select) {
     const columns = [...this.querySelectorAll("ol")];
     const list = columns[side];
     const at = [...list.children].indexOf(/** @type {Element} */ (event.target).closest("li"));
@@ -156,7 +151,7 @@ export class Lines extends Element {
       into = columns[event.key === "ArrowLeft" ? 0 : 1];
       to = Math.min(at, into.children.length - 1);
     }
-    if (event.key === "Enter" || event.key === " ") this.tell("pick", this.#selection(side, at));
+    if (event.key === "Enter" || event.key === " ") this.tell("pick", select(at));
     else if (to !== null) /** @type {HTMLElement} */ (into.children[to]).focus();
     else return;
     event.preventDefault();
@@ -164,7 +159,8 @@ export class Lines extends Element {
 
   /** One line of text with an arc from each token to each that it attends to. */
   #arcs() {
-    const tokens = labels(this.keys);
+    const { shift: before } = this;
+    const tokens = labels([...this.keys.slice(0, before), ...(before ? this.queries : this.keys)]).map((text) => (text === "(space)" ? "␣" : text));
     const unit = this.unit;
     const context = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
     context.font = `${unit}px ${getComputedStyle(this).fontFamily}`;
@@ -172,33 +168,39 @@ export class Lines extends Element {
     const natural = widths.reduce((sum, width) => sum + width, 0);
     const scale = Math.max(Math.min(1.7, this.room.width / Math.max(1, natural)), 11 / unit);
     const places = widths.map((width, at) => scale * (widths.slice(0, at).reduce((sum, one) => sum + one, 0) + width / 2));
-    const total = Math.max(this.room.width, natural * scale);
-    const left = (total - natural * scale) / 2;
-    const height = Math.max(unit * 6, Math.min(this.room.height - unit * scale * 2.2, total * 0.46));
-    const widest = Math.max(1, natural * scale);
-    const marks = this.marks((query, key, shift) => {
-      const [from, to] = [left + places[query] + shift, left + places[key] + shift];
-      if (query === key) { // a small loop over itself
-        const r = unit * 0.5 * scale;
-        return `M${from - r / 2} ${height}c${-r} ${-r * 2.2} ${r * 2} ${-r * 2.2} ${r} 0`;
-      }
-      const rise = height - Math.max(unit, (Math.abs(to - from) / widest) ** 0.8 * height * 1.3);
+    const wide = natural * scale;
+    const left = Math.max(0, (this.room.width - wide) / 2);
+    const height = Math.max(unit * 6, Math.min(this.room.height - unit * scale * 2.2, this.room.width * 0.46));
+    const marks = this.marks((query, key, aside) => {
+      const [from, to] = [left + places[query + before] + aside, left + places[key] + aside];
+      const r = unit * 0.5 * scale;
+      if (query + before === key) return `M${from - r / 2} ${height}c${-r} ${-r * 2.2} ${r * 2} ${-r * 2.2} ${r} 0`; // over itself
+      const rise = height - Math.max(unit, Math.min(1, Math.abs(to - from) / Math.min(wide, this.room.width)) ** 0.6 * height * 1.3);
       return `M${from.toFixed(1)} ${height}C${from.toFixed(1)} ${rise.toFixed(1)} ${to.toFixed(1)} ${rise.toFixed(1)} ${to.toFixed(1)} ${height}`;
     });
     const { query, key } = this.selected;
-    const chosen = query ?? key;
-    const size = { "--type": `${(unit * scale).toFixed(1)}px`, width: `${total}px`, "padding-left": `${left}px` };
-    return html`<div class="arcs">${this.#drawn(marks, total, height)}
-      <ol role="listbox" aria-orientation="horizontal" aria-label=${this.titles[0] || nothing} style=${styleMap(size)}
-        @keydown=${(/** @type {KeyboardEvent} */ event) => this.#move(event, 0)}>
-      ${tokens.map((text, at) => {
-        const weight = chosen === null ? null : query !== null ? this.weight(query, at) : this.weight(at, /** @type {number} */ (key));
-        return html`<li role="option" tabindex=${at === (chosen ?? 0) ? 0 : -1} aria-selected=${at === chosen}
-          class=${classMap({ chosen: at === chosen, dim: weight !== null && at !== chosen && weight < 0.05 })}
-          style=${styleMap({ width: `${widths[at] * scale}px`, "--weight": (weight ?? 0).toFixed(3) })}
-          @mouseenter=${() => this.tell("hover", this.#selection(0, at))} @focus=${() => this.tell("hover", this.#selection(0, at))}
-          @click=${() => this.tell("pick", this.#selection(0, at))}><span>${text}</span></li>`;
-      })}</ol></div>`;
+    const chosen = query === null ? key : query + before;
+    const weight = (at) => (chosen === null ? null : query !== null ? this.weight(query, at) : this.weight(at - before, /** @type {number} */ (key)));
+    const select = (at) => (at < before ? this.#selection(1, at) : this.#selection(0, at - before));
+    const size = { "--type": `${(unit * scale).toFixed(1)}px`, "padding-left": `${left}px` };
+    return html`<div class="arcs">${this.#drawn(marks, Math.max(wide, this.room.width), height)}
+      <ol role="listbox" aria-orientation="horizontal" aria-label=${this.titles[1] || nothing} style=${styleMap(size)}
+        @keydown=${(event) => this.#move(event, 0, select)}>
+      ${tokens.map((text, at) => this.#token(text, select, at, chosen, weight(at), { width: `${widths[at] * scale}px` }, chosen ?? 0))}</ol></div>`;
+  }
+
+  /**
+   * A token that can be pointed at, and that is shaded by its weight.
+   * @param {string} text @param {(at: number) => object} select @param {number} at @param {number | null} chosen
+   * @param {number | null} weight @param {Record<string, string>} style @param {number} first the one in the order of tabs
+   */
+  #token(text, select, at, chosen, weight, style, first) {
+    const is = at === chosen;
+    return html`<li role="option" dir="auto" tabindex=${at === first ? 0 : -1} aria-selected=${is}
+      class=${classMap({ chosen: is, dim: weight !== null && !is && Math.abs(weight) < 0.05 })}
+      style=${styleMap({ ...style, "--weight": weight === null || this.signed ? "0" : weight.toFixed(3) })}
+      @mouseenter=${() => this.tell("hover", select(at))} @focus=${() => this.tell("hover", select(at))}
+      @click=${() => this.tell("pick", select(at))}><span>${text}</span></li>`;
   }
 
   firstUpdated() {

@@ -1,7 +1,7 @@
 // @ts-check
 // Attention of any site: lines, arcs over the text, a matrix, or all layers and heads at once.
 
-import { headColour } from "weft/colours.js";
+import { COLOURS, headColour } from "weft/colours.js";
 import { menu, numbers, pressing, segmented, slider } from "weft/controls.js";
 import { classMap, html, nothing, styleMap } from "weft/element.js";
 import { counted, isEnd, label, labels, signed } from "weft/words.js";
@@ -20,12 +20,12 @@ const MANY = 45; // tokens that need the whole width
 
 /** What Look keeps in the state: for a view of the page and for a saved file. */
 export const LOOK_KEYS = {
-  mode: { first: "lines", allowed: (/** @type {any} */ value) => ["lines", "arcs", "matrix", "grid"].includes(value) },
-  heads: { first: null, allowed: (/** @type {any} */ value) => Array.isArray(value) && value.every((one) => Number.isInteger(one) && one > 0) },
-  mean: { first: false, allowed: (/** @type {any} */ value) => typeof value === "boolean" },
-  share: { first: 1, allowed: (/** @type {any} */ value) => value >= 0.05 && value <= 1 },
-  ends: { first: true, allowed: (/** @type {any} */ value) => typeof value === "boolean" },
-  whole: { first: false, allowed: (/** @type {any} */ value) => typeof value === "boolean" },
+  mode: { first: "lines", allowed: (value) => ["lines", "arcs", "matrix", "grid"].includes(value) },
+  heads: { first: null, allowed: (value) => Array.isArray(value) && value.every((one) => Number.isInteger(one) && one > 0) },
+  mean: { first: false, allowed: (value) => typeof value === "boolean" },
+  share: { first: 1, allowed: (value) => value >= 0.05 && value <= 1 },
+  ends: { first: true, allowed: (value) => typeof value === "boolean" },
+  whole: { first: false, allowed: (value) => typeof value === "boolean" },
 };
 
 /** @param {ArrayLike<number>[][]} maps @returns {Float64Array[]} */
@@ -84,9 +84,21 @@ export class Looking extends View {
     return chosen.length ? chosen : all;
   }
 
+  /** Up to eight heads differ by colour; of more, those that are shown. @param {number} head from 1 */
+  colour(head) {
+    const { heads, site } = this;
+    if (site.units <= COLOURS) return headColour(head - 1);
+    return heads.length <= COLOURS && heads.includes(head) ? headColour(heads.indexOf(head)) : "var(--soft)";
+  }
+
   /** Lines over one text, where queries and keys are the same tokens. */
   get hasArcs() {
-    return this.site.queries === this.site.keys || this.site.keys === "shifted" && this.site.queries === "shifted";
+    return this.site.queries === this.site.keys || this.isShifted;
+  }
+
+  /** Whether each query is the token after the last key that it sees. */
+  get isShifted() {
+    return this.site.queries === "target" && this.site.keys === "shifted";
   }
 
   get mode() {
@@ -135,7 +147,7 @@ export class Looking extends View {
     return html`<div class="control" role="group" aria-label="Heads"><span>${units === 1 ? "Head" : "Heads"}</span>
       <div class="chips" @keydown=${roving}>${Array.from({ length: units }, (_, i) => html`<button class=${classMap({ chip: true, small: units > 8 })} type="button"
         aria-label=${`head ${i + 1}`} aria-pressed=${shown.includes(i + 1)} tabindex=${i + 1 === shown[0] ? 0 : -1} title="Click: show or hide. Double-click: only this head."
-        style=${styleMap({ "--colour": headColour(i) })} @click=${() => this.#toggle(i + 1)} @dblclick=${() => this.#show([i + 1])}>${i + 1}</button>`)}</div>
+        style=${styleMap({ "--colour": this.colour(i + 1) })} @click=${() => this.#toggle(i + 1)} @dblclick=${() => this.#show([i + 1])}>${i + 1}</button>`)}</div>
       <button class="button" type="button" aria-label="all heads" @click=${() => this.#show([])}>All</button>
       ${pressing("Mean", this.state.mean, () => this.change({ mean: !this.state.mean }), "One map: the mean of the heads")}</div>`;
   }
@@ -148,10 +160,10 @@ export class Looking extends View {
     const own = heads.filter((head) => seen.maps[head - 1]);
     const maps = own.map((head) => seen.maps[head - 1]);
     let layers = averaged || this.mode === "matrix" ? [{ map: mean(maps), colour: "var(--accent)", name: "mean" }]
-      : maps.map((map, i) => ({ map, colour: headColour(own[i] - 1), name: `head ${own[i]}` }));
+      : maps.map((map, i) => ({ map, colour: this.colour(own[i]), name: `head ${own[i]}` }));
     if (share < 1 && this.mode !== "matrix") layers = layers.map((layer) => ({ ...layer, map: strongest(layer.map, share) }));
     if (!ends) {
-      const hidden = (/** @type {string} */ token) => isEnd(token);
+      const hidden = (token) => isEnd(token);
       layers = layers.map((layer) => ({ ...layer, map: layer.map.map((row, query) =>
         Float64Array.from(row, (weight, key) => (hidden(seen.keys[key]) || hidden(seen.queries[query]) ? 0 : weight))) }));
     }
@@ -180,14 +192,14 @@ export class Looking extends View {
     if (this.mode === "grid") return this.#grid(kind, shared);
     const { drawn } = this;
     if (!drawn) return nothing;
-    const title = this.titled(`${kind.label} attention, ${this.which}`);
+    const title = this.titled(`${named(kind)}, ${this.which}`);
     const { query, key } = this.selection;
-    const within = (/** @type {number | null} */ at, /** @type {string[]} */ tokens) => (at !== null && at < tokens.length ? at : null);
+    const within = (at, tokens) => (at !== null && at < tokens.length ? at : null);
     const selected = { query: within(query, drawn.queries), key: within(key, drawn.keys) };
     const drawing = this.mode === "matrix"
       ? html`<w-matrix .queries=${drawn.queries} .keys=${drawn.keys} .map=${drawn.layers[0].map} .selected=${selected}
           .whole=${this.state.whole} ?signed=${this.isSigned} name=${title}></w-matrix>`
-      : html`<w-lines .queries=${drawn.queries} .keys=${drawn.keys} .layers=${drawn.layers} .selected=${selected} ?arcs=${this.mode === "arcs"} ?signed=${this.isSigned}
+      : html`<w-lines .queries=${drawn.queries} .keys=${drawn.keys} .layers=${drawn.layers} .selected=${selected} ?arcs=${this.mode === "arcs"} .shift=${this.isShifted ? 1 : 0} ?signed=${this.isSigned}
           .titles=${[kind.query_title, kind.key_title]}></w-lines>`;
     return html`<w-figure label=${title} .note=${this.isWide ? this.spoken() : nothing} .caption=${shared.caption} .command=${shared.command}
       .csv=${() => csv(drawn)}>${drawing}</w-figure>`;
@@ -203,8 +215,8 @@ export class Looking extends View {
       cells: heads.map((picture, head) => ({ name: `layer ${layer + 1}, head ${head + 1}`, picture, chosen: site.layer === layer + 1 && unit === head + 1 })),
     }));
     const most = Math.max(...found.pictures.map((heads) => heads.length));
-    return html`<w-figure label=${`${kind.label} attention, all layers and heads`} .caption=${caption} .command=${command}>
-      <w-grid .rows=${rows} .columns=${numbers(most).map(([n]) => (most > 12 ? `${n}` : `head ${n}`))} .size=${{ rows: found.queries.length, columns: found.keys.length }}
+    return html`<w-figure label=${`${named(kind)}, all layers and heads`} .caption=${caption} .command=${command}>
+      <w-grid .rows=${rows} .columns=${numbers(most).map(([n]) => (most <= 12 ? `head ${n}` : most <= 16 || n === 1 || n % 4 === 0 ? `${n}` : ""))} .size=${{ rows: found.queries.length, columns: found.keys.length }}
         name="layers and heads; Enter opens one" @w-pick=${(/** @type {CustomEvent} */ { detail }) =>
           this.go(this.layers[detail.row], detail.column + 1, { mode: "matrix", heads: null, mean: false })}></w-grid></w-figure>`;
   }
@@ -221,10 +233,10 @@ export class Looking extends View {
     const [own, others] = isQuery ? [seen.queries, seen.keys] : [seen.keys, seen.queries];
     const averaged = this.state.mean || this.mode === "matrix" || this.isSigned;
     const maps = heads.map((head) => seen.maps[head - 1]).filter(Boolean);
-    const weight = (/** @type {ArrayLike<number>[]} */ map, /** @type {number} */ other) => (isQuery ? map[/** @type {number} */ (query)][other] : map[other][/** @type {number} */ (key)]);
+    const weight = (map, other) => (isQuery ? map[/** @type {number} */ (query)][other] : map[other][/** @type {number} */ (key)]);
     const names = labels(others);
     const all = others.map((_, other) => {
-      const parts = maps.map((map, n) => ({ value: weight(map, other) / maps.length, colour: averaged ? "var(--accent)" : headColour(heads[n] - 1) }));
+      const parts = maps.map((map, n) => ({ value: weight(map, other) / maps.length, colour: averaged ? "var(--accent)" : this.colour(heads[n]) }));
       if (this.isSigned) parts.splice(0, maps.length, signedPart(parts));
       return { other, label: names[other], parts, value: parts.reduce((sum, part) => sum + part.value, 0), chosen: isQuery && other === key };
     });
@@ -249,7 +261,10 @@ export class Looking extends View {
   inspector() {
     if (this.mode === "grid" || this.isWide) return nothing;
     const { shares } = this;
-    if (!shares) return html`<p class="caption">Point at a token to follow it; a click keeps it.</p>${this.scale}`;
+    if (!shares) {
+      const why = this.best ? html`<p class="soft">This is the head that matters most. ${this.model.heads_ranked.by}</p>` : nothing;
+      return html`<p class="caption">Point at a token to follow it; a click keeps it.</p>${this.scale}${why}`;
+    }
     return html`<p class="caption"><b>${shares.name}</b> ${shares.says}</p>
       <w-bars .rows=${shares.most.map((row) => ({ ...row, number: this.isSigned ? signed(row.value, 4) : row.value.toFixed(4) }))} name=${`${shares.name} ${shares.says}`}></w-bars>`;
   }
@@ -262,6 +277,9 @@ export class Looking extends View {
     return `${shares.name} ${shares.says} ${said.map(({ label: name, value }) => `${name} ${value.toFixed(2)}`).join(", ")}`;
   }
 }
+
+/** Encoder attention, Self-attention. @param {{label: string}} kind */
+const named = ({ label: name }) => (name.endsWith("attention") ? name : `${name} attention`);
 
 /** The sum of differences as one bar. @param {{value: number}[]} parts */
 function signedPart(parts) {

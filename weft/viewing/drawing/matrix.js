@@ -42,8 +42,8 @@ export class Matrix extends Element {
   #fitted() {
     const unit = this.unit;
     const context = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
-    const type = (/** @type {number} */ cell) => Math.max(9, Math.min(unit, cell * 0.78));
-    const wide = (/** @type {string[]} */ texts, /** @type {number} */ size) => {
+    const type = (cell) => Math.max(9, Math.min(unit, cell * 0.78));
+    const wide = (texts, size) => {
       context.font = `${size}px ${getComputedStyle(this).fontFamily}`;
       return Math.max(...texts.map((text) => context.measureText(text).width), 0);
     };
@@ -72,7 +72,7 @@ export class Matrix extends Element {
     const size = this.unit * 0.82;
     const [left, top] = [size * 4.4, size * 2.9];
     const cell = Math.max(1, Math.min((width - left - size) / this.keys.length, (height - top - 4) / this.queries.length));
-    const some = (/** @type {string[]} */ all, /** @type {number} */ room) => {
+    const some = (all, room) => {
       const step = 2 ** Math.ceil(Math.log2(Math.max(1, room / cell)));
       return all.map((text, at) => (at % step ? "" : text));
     };
@@ -99,7 +99,7 @@ export class Matrix extends Element {
         <text class=${at === query ? "chosen" : ""} x=${left - size * 0.5} y=${((at + 0.5) * cell + size * 0.35).toFixed(1)}>${text}</text>`) : nothing}${this.axes ? svg`<text transform="translate(${size} ${height / 2}) rotate(-90)" style="text-anchor: middle">${this.axes[0]}</text>` : nothing}</svg>
       <div class="cells" tabindex="0" role="application" aria-roledescription="matrix" aria-label=${`${this.name}. Arrow keys go from cell to cell.`}
         style=${styleMap({ width: `${width}px`, height: `${height}px` })}
-        @mousemove=${(/** @type {MouseEvent} */ event) => this.#point(event, cell)} @click=${(/** @type {MouseEvent} */ event) => this.#point(event, cell, "pick")}
+        @mousemove=${(event) => this.#point(event, cell)} @click=${(event) => this.#point(event, cell, "pick")}
         @mouseleave=${() => this.tell("hover", null)} @blur=${() => this.tell("hover", null)}
         @focus=${() => shown || this.tell("hover", { query: query ?? 0, key: key ?? 0 })} @keydown=${this.#move}>
         ${this.#drawn(cell)}
@@ -126,7 +126,7 @@ export class Matrix extends Element {
     if (!canvas || (changed.size === 1 && changed.has("selected"))) return; // the cells are as they were
     const { cell, gap } = canvas;
     const context = sharp(canvas, cell * this.keys.length, cell * this.queries.length);
-    const each = (/** @type {(x: number, y: number, fill: string) => void} */ draw) => this.queries.forEach((_, query) =>
+    const each = (draw) => this.queries.forEach((_, query) =>
       this.keys.forEach((__, key) => draw(key * cell, query * cell, this.#colour(this.map[query][key]))));
     each((x, y, fill) => {
       context.fillStyle = fill;
@@ -143,7 +143,7 @@ export class Matrix extends Element {
   /** @param {MouseEvent} event @param {number} cell @param {string} name */
   #point(event, cell, name = "hover") {
     const box = /** @type {HTMLElement} */ (event.currentTarget).getBoundingClientRect();
-    const at = (/** @type {number} */ pixels, /** @type {number} */ count) => Math.max(0, Math.min(count - 1, Math.floor(pixels / cell)));
+    const at = (pixels, count) => Math.max(0, Math.min(count - 1, Math.floor(pixels / cell)));
     const found = { query: at(event.clientY - box.top, this.queries.length), key: at(event.clientX - box.left, this.keys.length) };
     if (name === "pick" || found.query !== this.selected.query || found.key !== this.selected.key) this.tell(name, found);
   }
@@ -154,7 +154,7 @@ export class Matrix extends Element {
     const [query, key] = [this.selected.query ?? 0, this.selected.key ?? 0];
     if (event.key === "Enter" || event.key === " ") this.tell("pick", { query, key });
     else if (step) {
-      const within = (/** @type {number} */ value, /** @type {number} */ count) => Math.max(0, Math.min(value, count - 1));
+      const within = (value, count) => Math.max(0, Math.min(value, count - 1));
       this.tell("hover", { query: within(query + step[0], this.queries.length), key: within(key + step[1], this.keys.length) });
     } else return;
     event.preventDefault();

@@ -6,8 +6,8 @@ const SHAPE = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity
 const MARGIN = 12; // pixels around a saved drawing
 const SCALE = 3; // pixels of a PNG for one of the screen
 
-const escaped = (/** @type {string} */ text) => text.replace(/[&<>"]/g, (found) => `&#${found.charCodeAt(0)};`);
-const round = (/** @type {number} */ number) => Math.round(number * 100) / 100;
+const escaped = (text) => text.replace(/[&<>"]/g, (found) => `&#${found.charCodeAt(0)};`);
+const round = (number) => Math.round(number * 100) / 100;
 const paint = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d", { willReadFrequently: true }));
 paint.canvas.width = paint.canvas.height = 1;
 /** @type {Map<string, {colour: string, alpha: number}>} */
@@ -40,7 +40,7 @@ export function toSVG(root, [title, caption]) {
   const style = getComputedStyle(root);
   const ink = hex(style.color).colour;
   const [width, height] = [box.width + 2 * MARGIN, box.height + 2 * MARGIN + 26 + 22];
-  const text = (/** @type {string} */ words, /** @type {number} */ y, /** @type {string} */ more) =>
+  const text = (words, y, more) =>
     `<text x="${MARGIN}" y="${round(y)}" font-family="${escaped(style.fontFamily)}" fill="${ink}" ${more}>${escaped(words)}</text>`;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${round(width)}" height="${round(height)}" viewBox="0 0 ${round(width)} ${round(height)}">
 <rect width="100%" height="100%" fill="${hex(getComputedStyle(document.body).backgroundColor).colour}"/>
@@ -150,7 +150,7 @@ export async function toPNG(drawing) {
 
 /** Rows as comma-separated values. @param {(string | number)[][]} rows */
 export function toCSV(rows) {
-  const cell = (/** @type {string | number} */ value) => (/[",\n\r]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : value);
+  const cell = (value) => (/[",\n\r]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : value);
   return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }
 

@@ -18,9 +18,9 @@ class Saved extends Looking {
   get overview() {
     const { kind } = this.site;
     const [queries, keys] = data.axes[kind];
-    const bytes = (/** @type {number[][]} */ map) => Uint8Array.from(map.flat(), (weight) => Math.round(weight * 255));
+    const bytes = (map) => Uint8Array.from(map.flat(), (weight) => Math.round(weight * 255));
     this.pictures ??= /** @type {Record<string, Uint8Array[][]>} */ ({});
-    this.pictures[kind] ??= data.attention[kind].maps.map((/** @type {number[][][]} */ layer) => layer.map(bytes));
+    this.pictures[kind] ??= data.attention[kind].maps.map((layer) => layer.map(bytes));
     return { queries, keys, pictures: this.pictures[kind] };
   }
 }
@@ -31,7 +31,7 @@ function paragraph(tag, text, name = "") {
 }
 
 define("v-saved", Saved);
-const sites = data.kinds.flatMap((/** @type {any} */ { name: kind, label, queries, keys }) => data.attention[kind].maps.map((/** @type {any[]} */ heads, /** @type {number} */ i) =>
+const sites = data.kinds.flatMap((/** @type {any} */ { name: kind, label, queries, keys }) => data.attention[kind].maps.map((heads, i) =>
   ({ id: `${kind}.${i + 1}`, what: "attention", kind, layer: i + 1, units: heads.length, queries, keys, label: `${label}, layer ${i + 1}` })));
 const of = sites.filter((/** @type {any} */ { kind }) => kind === data.kind);
 const shown = of.find((/** @type {any} */ { layer }) => layer === data.layer) ?? of.at(-1);

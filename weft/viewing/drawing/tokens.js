@@ -34,7 +34,7 @@ export class Tokens extends Element {
     return html`<div class=${classMap({ tokens: true, apart: this.apart })} dir="auto" role="listbox" aria-orientation="horizontal"
       aria-label=${this.name || nothing} @keydown=${this.#move} @mouseleave=${() => this.tell("hover", null)}>${characters(this.tokens).map(({ from, to, token, text }) => {
         if (!this.apart && isEnd(token)) return nothing;
-        const value = this.values?.slice(from, to).reduce((/** @type {number | null} */ a, b) => (a === null || b === null ? a ?? b : Math.min(a, b)), null) ?? null;
+        const value = this.values?.slice(from, to).reduce((a, b) => (a === null || b === null ? a ?? b : Math.min(a, b)), null) ?? null;
         const chosen = this.selected !== null && this.selected >= from && this.selected < to;
         const shade = this.mode === "shade" && value !== null;
         const style = shade ? { background: heat(value), color: isDeep(value) ? "var(--on-heat)" : null }

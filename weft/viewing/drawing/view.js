@@ -57,20 +57,26 @@ export class View extends Element {
 
   /** The sites of attention. @returns {any[]} */
   get sites() {
-    return this.model.sites.filter((/** @type {any} */ site) => site.what === "attention");
+    return this.model.sites.filter((site) => site.what === "attention");
+  }
+
+  /** The head that matters most, where that is known and nothing else is selected. @returns {any} */
+  get best() {
+    const { site } = this.selection;
+    return site && this.sites.some(({ id }) => id === site) ? null : this.model.heads_ranked?.heads[0] ?? null;
   }
 
   /** The site that is selected; where there is none, that of the head that matters most, else the last. */
   get site() {
-    const best = this.model.heads_ranked?.heads[0];
-    return this.sites.find(({ id }) => id === this.selection.site)
-      ?? this.sites.find(({ kind, layer }) => kind === best?.kind && layer === best?.layer) ?? this.sites.at(-1);
+    const { best } = this;
+    const is = (/** @type {any} */ { id, kind, layer }) => (best ? kind === best.kind && layer === best.layer : id === this.selection.site);
+    return this.sites.find(is) ?? this.sites.at(-1);
   }
 
   /** The head that is selected, or null: all. @returns {number | null} */
   get unit() {
-    const { unit } = this.selection;
-    return unit && unit <= this.site.units ? unit : null;
+    const unit = this.best?.head ?? this.selection.unit;
+    return unit && unit <= this.site.units && this.site.units > 1 ? unit : null;
   }
 
   /** Go to another site and head; tokens stay selected if they are those of the new site, too. @param {any} site @param {number | null} unit */
@@ -92,7 +98,8 @@ export class View extends Element {
     if (problem !== nothing) return html`<div class="frame">${problem}</div>`;
     const inspector = this.inspector();
     const busy = this.busy();
-    return html`<div class="frame" ?data-inspected=${inspector !== nothing}>
+    const { query, key, step } = this.store.state.pin;
+    return html`<div class="frame" ?data-pinned=${query !== null || key !== null || step !== null}>
       ${this.bar ? nothing : html`<div class="controls">${this.controls()}</div>`}
       <div class="stage" aria-busy=${busy}>${this.draw()}</div>
       ${inspector === nothing ? nothing : html`<aside class="inspector" aria-label="What is selected">${inspector}</aside>`}

@@ -60,6 +60,12 @@ export function percent(chance) {
   return hundred >= 9.95 ? `${hundred.toFixed(0)} %` : hundred >= 0.1 ? `${hundred.toFixed(1)} %` : "<0.1 %";
 }
 
+/** A number far from 1, as 2.6·10⁵. @param {number} number @param {number} [digits] */
+export function scientific(number, digits = 1) {
+  const [size, power] = number.toExponential(digits).split("e");
+  return `${size}·10${[...String(Number(power))].map((one) => (one === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(one)])).join("")}`;
+}
+
 /** A count in thousands or millions: 7.57 M, 512 k, 9,216. @param {number} count */
 export function thousands(count) {
   if (count >= 1e6) return `${(count / 1e6).toFixed(2)} M`;

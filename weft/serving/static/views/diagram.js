@@ -41,7 +41,7 @@ export class Diagram extends Element {
     const { embedding, positions, rows } = diagram.sides[side];
     const { vocabulary, width } = embedding.sizes;
     let count = 0;
-    const counting = rows.map((/** @type {Row} */ row) => ({ ...row, at: row.layer ? (count += 1) : 0 }));
+    const counting = rows.map((row) => ({ ...row, at: row.layer ? (count += 1) : 0 }));
     const input = side === "encoder" ? "source" : isPair ? "target, shifted right" : "tokens";
     return html`<div class="stack ${side}">
       ${plain(input)}
@@ -98,7 +98,7 @@ export class Diagram extends Element {
   #arrows(place) {
     const box = place.getBoundingClientRect();
     this.drawnAt = box.width;
-    const all = (/** @type {string} */ marked) => [...place.querySelectorAll(marked)].map((one) => {
+    const all = (marked) => [...place.querySelectorAll(marked)].map((one) => {
       const { left, right, top, bottom } = one.getBoundingClientRect();
       return { left: left - box.left, right: right - box.left, top: top - box.top, y: (top + bottom) / 2 - box.top, x: (left + right) / 2 - box.left };
     });
@@ -118,7 +118,7 @@ export class Diagram extends Element {
 /** @param {any} part */
 export const partName = (part) => (typeof part === "string" ? part : part.name);
 
-const plain = (/** @type {string} */ name) => html`<div class="block plain"><b>${name}</b></div>`;
+const plain = (name) => html`<div class="block plain"><b>${name}</b></div>`;
 
 /** Consecutive rows that are equal are drawn once; the dilation of a convolution may differ. @param {Row[]} rows */
 function groups(rows) {

@@ -43,7 +43,7 @@ const pictures = (data) => data && { queries: data.queries, keys: data.keys, pic
  * @param {{shape: number[], numbers: any}} answer
  */
 function cut({ shape: [layers, heads, queries, keys], numbers }, flat = false) {
-  const piece = (/** @type {number} */ from, /** @type {number} */ length) => numbers.subarray(from, from + length);
+  const piece = (from, length) => numbers.subarray(from, from + length);
   return Array.from({ length: layers }, (_, layer) => Array.from({ length: heads }, (__, head) => {
     const from = (layer * heads + head) * queries * keys;
     return flat ? piece(from, queries * keys) : Array.from({ length: queries }, (___, query) => piece(from + query * keys, keys));
@@ -82,7 +82,7 @@ class Difference extends Look {
     if (!a || !b) return null;
     if (this.from?.a === this.maps.data && this.from?.b === this.mapsB.data) return this.from.seen;
     const { rows, columns } = this.axes(a, b);
-    const at = (/** @type {any} */ map, /** @type {number | null} */ query, /** @type {number | null} */ key) => (query === null || key === null ? 0 : map[query][key]);
+    const at = (map, query, key) => (query === null || key === null ? 0 : map[query][key]);
     const seen = {
       queries: rows.map(({ token }) => token), keys: columns.map(({ token }) => token),
       maps: a.maps.slice(0, b.maps.length).map((map, head) => rows.map((row) => Float64Array.from(columns, (column) => at(b.maps[head], row.b, column.b) - at(map, row.a, column.a)))),
@@ -95,14 +95,14 @@ class Difference extends Look {
   get selection() {
     const selection = super.selection;
     if (!this.seen) return selection;
-    const among = (/** @type {any[]} */ axis, /** @type {number | null} */ at) => (at === null ? null : axis.findIndex(({ a }) => a === at));
-    const found = (/** @type {number | null} */ at) => (at === -1 ? null : at);
+    const among = (axis, at) => (at === null ? null : axis.findIndex(({ a }) => a === at));
+    const found = (at) => (at === -1 ? null : at);
     return { ...selection, query: found(among(this.rows, selection.query)), key: found(among(this.columns, selection.key)) };
   }
 
   /** @param {any} detail */
   meant(detail) {
-    const of = (/** @type {any} */ place) => place?.a ?? place?.b ?? null;
+    const of = (place) => place?.a ?? place?.b ?? null;
     if (!detail || !("query" in detail)) return detail;
     return { ...detail, query: detail.query === null ? null : of(this.rows[detail.query]), key: detail.key === null ? null : of(this.columns[detail.key]) };
   }
@@ -121,7 +121,7 @@ class Difference extends Look {
     if (!a || !b) return nothing;
     const { rows, columns } = this.axes(a, b);
     const both = rows.filter((row) => row.a !== null && row.b !== null);
-    const moved = (/** @type {Uint8Array} */ one, /** @type {Uint8Array} */ other) => both.reduce((sum, row) => sum + columns.reduce((part, column) => {
+    const moved = (one, other) => both.reduce((sum, row) => sum + columns.reduce((part, column) => {
       const before = column.a === null ? 0 : one[row.a * a.keys.length + column.a];
       const after = column.b === null ? 0 : other[row.b * b.keys.length + column.b];
       return part + Math.abs(after - before);

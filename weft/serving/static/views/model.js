@@ -69,12 +69,12 @@ class ModelView extends View {
     const { block } = this;
     if (!block) return nothing;
     const { sizes = {}, parameters = 0, formula } = block.block ?? {};
-    const link = (/** @type {string} */ view, /** @type {string} */ text, /** @type {any} */ site) => html`<a href="#/${view}"
+    const link = (view, text, site) => html`<a href="#/${view}"
       @click=${() => this.go(site, null)}>${text}</a>`;
     return html`<h3>${block.name}${block.of > 1 ? html` <span class="soft">${block.of} ×</span>` : nothing}</h3>
       <dl class="sizes">${[...Object.entries(sizes), ["parameters", parameters]].map(([name, value]) => html`<dt>${name}</dt><dd class="number">${value.toLocaleString("en")}</dd>`)}</dl>
       ${formula ? html`<p class="formula">${formula}</p>` : nothing}
-      ${(block.sites ?? []).map((/** @type {any} */ site) => html`<p class="links"><span class="soft">${site.label}</span> ${link("look", "Look", site)} ${link("compute", "Compute", site)}</p>`)}`;
+      ${(block.sites ?? []).map((site) => html`<p class="links"><span class="soft">${site.label}</span> ${link("look", "Look", site)} ${link("compute", "Compute", site)}</p>`)}`;
   }
 
   #parameters() {
@@ -82,7 +82,7 @@ class ModelView extends View {
     const most = Math.max(...parts.map((/** @type {any} */ { count }) => count));
     const rows = [...parts].sort((a, b) => b.count - a.count).map(({ name, count }) =>
       ({ label: name, value: count / most, number: `${thousands(count)} · ${((100 * count) / total).toFixed(1)} %`, title: name }));
-    return html`<w-figure label="Parameters" .caption=${this.made()} .csv=${() => [["part", "parameters"], ...parts.map((/** @type {any} */ part) => [part.name, part.count])]}>
+    return html`<w-figure label="Parameters" .caption=${this.made()} .csv=${() => [["part", "parameters"], ...parts.map((part) => [part.name, part.count])]}>
       <w-bars class="parts" .rows=${rows} name="parameters by part"></w-bars></w-figure>`;
   }
 
@@ -93,22 +93,22 @@ class ModelView extends View {
     const rows = this.table?.[side];
     const isSinusoid = position === "sinusoid" || position === "concatenated";
     const kept = isSinusoid && this.which !== "all" ? (this.which === "even" ? 0 : 1) : null;
-    const map = rows?.map((/** @type {number[]} */ row) => (kept === null ? row : row.filter((_, i) => i % 2 === kept)));
+    const map = rows?.map((row) => (kept === null ? row : row.filter((_, i) => i % 2 === kept)));
     const most = map ? Math.max(...map.flat().map(Math.abs)) || 1 : 1;
     const { query, key } = this.place;
-    const dimension = (/** @type {number} */ column) => (kept === null ? column : 2 * column + kept);
+    const dimension = (column) => (kept === null ? column : 2 * column + kept);
     const value = query === null || key === null ? null : map?.[query]?.[key] ?? null;
     return html`<section class="wide"><w-figure label="Positions" .caption=${this.made()} .csv=${map ? () => [["position", "dimension", "value"],
-      ...map.flatMap((/** @type {number[]} */ row, /** @type {number} */ at) => row.map((one, i) => [at, dimension(i), one]))] : null}>
+      ...map.flatMap((row, at) => row.map((one, i) => [at, dimension(i), one]))] : null}>
       <div><p class="soft">${POSITIONS[position] ?? `The part is ${position}.`}</p>
       ${position === "none" || !map ? nothing : html`<div class="controls unsaved">
         ${sides.length > 1 ? segmented("positions of the", Object.fromEntries(sides.map((name) => [name, name])), side, (next) => { this.side = next; }) : nothing}
         ${isSinusoid ? segmented("dimensions", { even: "Sines", odd: "Cosines", all: "Both" }, this.which, (next) => { this.which = next; this.place = { query: null, key: null }; }) : nothing}
         <span class="scale signed"><span>${fixed(-most, 2)}</span><i></i><span>${fixed(most, 2)}</span></span></div>
-        <w-matrix class="positions" whole signed .most=${most} .map=${map} .queries=${map.map((/** @type {any} */ _, /** @type {number} */ at) => String(at))}
-          .keys=${map[0].map((/** @type {any} */ _, /** @type {number} */ at) => String(dimension(at)))} .axes=${["position", "dimension"]} .selected=${this.place} name="positions"
-          @w-hover=${(/** @type {CustomEvent} */ event) => { event.stopPropagation(); this.place = event.detail ?? { query: null, key: null }; }}
-          @w-pick=${(/** @type {CustomEvent} */ event) => event.stopPropagation()}></w-matrix>
+        <w-matrix class="positions" whole signed .most=${most} .map=${map} .queries=${map.map((_, at) => String(at))}
+          .keys=${map[0].map((_, at) => String(dimension(at)))} .axes=${["position", "dimension"]} .selected=${this.place} name="positions"
+          @w-hover=${(event) => { event.stopPropagation(); this.place = event.detail ?? { query: null, key: null }; }}
+          @w-pick=${(event) => event.stopPropagation()}></w-matrix>
         <p class="caption" role="status">${value === null ? `Positions 0 to ${map.length - 1} from top to bottom, dimensions from left to right.`
           : `position ${query}, dimension ${dimension(/** @type {number} */ (key))}: ${fixed(value, 3)}`}</p>`}</div></w-figure></section>`;
   }
@@ -120,17 +120,17 @@ class ModelView extends View {
     const words = isPair ? "From a forward pass over the sentence and a short one in one batch. Blue is visible." : "From a forward pass over the text. Blue is visible.";
     if (!data) return html`<section class="wide"><h2>Masks</h2><p class="soft">${error?.message ?? (this.masks.isEmpty ? "Type a sentence above to see its masks." : words)}</p></section>`;
     const { source, target, masks } = data;
-    const pad = (/** @type {string[]} */ tokens, /** @type {number} */ length) => [...tokens, ...new Array(length - tokens.length).fill("(pad)")];
-    const most = (/** @type {string[][]} */ rows) => Math.max(...rows.map(({ length }) => length));
-    return html`<section class="wide"><h2>Masks</h2><p class="soft">${words}</p><div class="masks">${this.model.kinds.map((/** @type {any} */ kind) => {
+    const pad = (tokens, length) => [...tokens, ...new Array(length - tokens.length).fill("(pad)")];
+    const most = (rows) => Math.max(...rows.map(({ length }) => length));
+    return html`<section class="wide"><h2>Masks</h2><p class="soft">${words}</p><div class="masks">${this.model.kinds.map((kind) => {
       const isCausal = kind.keys === "shifted";
       const row = isCausal ? 0 : 1; // the short sentence has the padding
-      const tokens = (/** @type {string} */ axis) => (axis === "source" ? pad(source[row], most(source)) : pad(target[row], most(target)));
+      const tokens = (axis) => (axis === "source" ? pad(source[row], most(source)) : pad(target[row], most(target)));
       const name = isCausal && !isPair ? "Causal" : `${kind.label}, ${isCausal ? "causal" : "a short sentence in a longer batch"}`;
-      const map = masks[kind.name][row].map((/** @type {number[]} */ one) => one.map((visible) => visible * VISIBLE));
+      const map = masks[kind.name][row].map((one) => one.map((visible) => visible * VISIBLE));
       return html`<w-figure label=${name} .note=${isCausal ? "A token sees itself and the past, not the future." : "No query attends to padding."} .caption=${this.made()}>
         <w-matrix whole .queries=${tokens(kind.queries)} .keys=${tokens(kind.keys)} .map=${map} name=${name} .selected=${{ query: null, key: null }}
-          @w-hover=${(/** @type {Event} */ event) => event.stopPropagation()} @w-pick=${(/** @type {Event} */ event) => event.stopPropagation()}></w-matrix></w-figure>`;
+          @w-hover=${(event) => event.stopPropagation()} @w-pick=${(event) => event.stopPropagation()}></w-matrix></w-figure>`;
     })}</div></section>`;
   }
 }
