@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.disk import write_text
 from weft.models.base import IGNORED, Batch, Model
 from weft.parts.call import Call, Watch
 from weft.parts.frontend import PAD
@@ -90,7 +89,7 @@ class HeadScores:
         told = self.to_dict()
         lines = ",\n".join(f"  {json.dumps(head)}" for head in told.pop("heads"))
         head = json.dumps(told, ensure_ascii=False)[:-1]
-        write_text(Path(file), f'{head}, "heads": [\n{lines}\n]}}\n')
+        Path(file).write_text(f'{head}, "heads": [\n{lines}\n]}}\n', encoding="utf-8")
 
     def save_grid(self, file: Path | str, command: str = "") -> None:
         """Draw layers and heads, shaded by the rise of the loss, as .png, .svg or .pdf."""
