@@ -49,7 +49,7 @@ export class Line extends Element {
 
   /** @param {any} change @param {boolean} typing */
   #set(change, typing) {
-    const other = "text" in change ? { sentence: 1, target: "", replace: {}, force: {} } : {};
+    const other = "text" in change ? { sentence: 1, target: "", replace: {}, force: {}, futures: [] } : {};
     this.store.hover(null);
     this.store.change(this.pane, { ...other, ...change }, { typing });
     if (this.pane === "a") this.store.unpin();

@@ -13,7 +13,7 @@
 export const NOTHING = { site: null, unit: null, query: null, key: null, step: null };
 
 /** What a pane has for itself, and what an address therefore says with `b.` before it. */
-export const OF_PANE = ["model", "text", "sentence", "target", "off", "replace", "force", "temperature"];
+export const OF_PANE = ["model", "text", "sentence", "target", "off", "replace", "force", "temperature", "futures", "future"];
 
 /** What is changed in the model or its input; chips show it, and every request has it. */
 export const WHAT_IF = { off: [], replace: {}, force: {}, temperature: 1 };

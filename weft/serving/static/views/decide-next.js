@@ -1,13 +1,167 @@
 // @ts-check
-// Decide: the next token.
+// Decide, for a language model: the likeliest next tokens beside the caret, as temperature, top-k and top-p reshape
+// them, and what each layer would write. A click writes one, the space key draws one.
 
-import { View, define, html } from "../view.js";
+import { counted, percent } from "weft/words.js";
+import { View, define, html, nothing } from "../view.js";
+import { SAMPLING_KEYS, added, drawn, field, isText, reached, shaped, shaping, shown } from "./sampling.js";
+import "weft/bars.js";
+import "weft/figure.js";
+import "weft/lens.js";
+
+const BARS = 40;
+const LAYER = 70; // milliseconds for a layer of the lens to fill
+const DROP = 260; // and for the word to drop
 
 class DecideNext extends View {
+  static properties = {
+    window: { state: true }, // the end of the text that the model sees
+    isFilling: { state: true },
+    told: { state: true },
+  };
+
+  constructor() {
+    super();
+    /** @type {{text: string, from: number, context: number | null} | null} */ this.window = null;
+    this.measured = "";
+    this.isFilling = false;
+    this.told = "";
+    this.dropped = ""; // the token that was written last
+    const seen = () => (this.window ? { text: this.window.text, target: null } : null);
+    this.next = this.ask(() => seen() && ["api/next", seen()]);
+    this.lens = this.ask(() => (seen() && this.model.traces.includes("lens") ? ["api/lens", { ...seen(), target: "" }] : null));
+  }
+
+  willUpdate() {
+    const { text } = this.state;
+    const key = `${this.model.base} ${text}`;
+    if (key === this.measured) return;
+    this.measured = key;
+    this.told = "";
+    if (!text.endsWith(this.dropped)) this.dropped = "";
+    const found = (/** @type {any} */ window) => { if (key === this.measured) this.window = window; };
+    reached(this.model, text).then(found, () => found({ text, from: 0, context: null }));
+  }
+
+  /** The probabilities that the next token is drawn with. */
+  get shaped() {
+    const { sampling, temperature } = this.state;
+    return shaped(this.next.data, { ...sampling, temperature: sampling.temperature * temperature });
+  }
+
+  /** Write one of the likeliest tokens, and go on. @param {number} index */
+  #write(index) {
+    const { token, text } = this.next.data.tokens[index];
+    if (!isText(text)) {
+      this.told = token === "∎" ? "The model ends the text here." : `${shown(token)} is not a text by itself.`;
+      return;
+    }
+    const before = this.state.text;
+    this.dropped = added(this.model, before, text);
+    this.store.unpin();
+    this.change({ text: before + this.dropped, futures: [], future: 0 });
+  }
+
+  /** Draw one token: the lens fills layer by layer, and the word drops into the text. */
+  step() {
+    if (!this.next.data || this.next.busy || this.problem() !== nothing) return;
+    const { text, sampling } = this.state;
+    const index = drawn(this.shaped.chances, text, sampling.seed);
+    clearTimeout(this.timer);
+    if (this.isFilling || !this.lens.data || matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      this.isFilling = false;
+      this.#write(index);
+      return;
+    }
+    this.isFilling = true;
+    this.timer = setTimeout(() => {
+      this.isFilling = false;
+      if (text === this.state.text) this.#write(index);
+    }, this.lens.data.layers.length * LAYER + DROP);
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    clearTimeout(this.timer);
+    this.isFilling = false;
+  }
+
+  controls() {
+    return html`<button type="button" class="button main" title="Space" @click=${() => steps()}>Draw one</button>
+      <button type="button" class="button" ?disabled=${!this.state.text} @click=${() => this.#back()}>Take back</button>
+      ${shaping(this)} ${field(this, "Seed", "seed")}`;
+  }
+
+  /** Take the last token back. */
+  #back() {
+    const { text } = this.state;
+    const last = this.lens.data?.tokens.at(-1);
+    const size = this.dropped && text.endsWith(this.dropped) ? this.dropped.length : last === "↵" ? 1 : [...(last ?? "x")].length;
+    this.dropped = "";
+    this.change({ text: [...text].slice(0, -size).join(""), futures: [], future: 0 });
+  }
+
   draw() {
-    return html`<p class="empty">Not written yet.</p>`;
+    const { text } = this.state;
+    const { window, dropped } = this;
+    const from = window && text.endsWith(window.text) ? window.from : 0;
+    const end = dropped && text.endsWith(dropped) ? text.length - dropped.length : text.length;
+    return html`<div class="choosing">
+      <w-figure label="Text" .note=${this.told || (window?.context ? `the model sees the last ${counted(window.context - 1, "token")}` : "space draws a token")} .caption=${this.made()}>
+        <div class="sheet"><p class="page" dir="auto"><span class="unseen">${text.slice(0, from)}</span>${text.slice(from, end)}${end < text.length
+          ? html`<span class="dropped" .key=${text}>${text.slice(end)}</span>` : nothing}<span class="caret"></span></p></div>
+      </w-figure>
+      ${this.#bars()}
+      ${this.lens.data ? html`<w-figure class="through" label="Lens" .note=${"what each layer would write if it were the last"} .caption=${this.made()} .csv=${() => this.#cells()}>
+        <w-lens ?data-filling=${this.isFilling} .answer=${this.lens.data} .selected=${this.#selected()} @w-pick=${(/** @type {CustomEvent} */ { detail }) => {
+          if (this.isFilling) return;
+          this.store.pin({ query: detail.query }, { toggle: true });
+        }}></w-lens></w-figure>` : nothing}
+    </div>`;
+  }
+
+  #selected() {
+    const { query } = this.selection;
+    return query ?? this.lens.data.tokens.length - 1;
+  }
+
+  #bars() {
+    const { data } = this.next;
+    if (!data) return html`<div class="beside"></div>`;
+    const { chances, rest } = this.shaped;
+    const own = data.tokens.map((/** @type {any} */ { logit }) => Math.exp(logit - data.log_sum));
+    const rows = data.tokens.slice(0, BARS).map((/** @type {any} */ { token, text }, /** @type {number} */ i) => ({
+      label: shown(isText(text) ? text : token), value: chances[i], number: chances[i] ? percent(chances[i]) : "cut off", dim: !chances[i],
+      title: `by the model itself ${percent(own[i])}`,
+    }));
+    const kept = chances.filter((/** @type {number} */ one) => one > 0).length;
+    const others = rest > 0 ? `; ${percent(rest)} for the others` : "";
+    const csv = () => [["token", "logit", "probability", "drawn_with"], ...data.tokens.map((/** @type {any} */ { token, logit }, /** @type {number} */ i) =>
+      [token, logit, own[i], chances[i]])];
+    return html`<w-figure class="beside" label="Next token" .note=${`${rest > 0 ? "all" : kept} of ${counted(data.vocabulary, "token")} can be drawn${others}`} .caption=${this.made()} .csv=${csv}>
+      <w-bars name="the likeliest next tokens" pickable .rows=${rows} .most=${Math.max(...chances)} @w-hover=${(/** @type {Event} */ event) => event.stopPropagation()}
+        @w-pick=${(/** @type {CustomEvent} */ event) => { event.stopPropagation(); this.#write(event.detail.index); }}></w-bars></w-figure>`;
+  }
+
+  #cells() {
+    const { tokens, layers, cells } = this.lens.data;
+    return [["reads", ...layers.flatMap((/** @type {string} */ layer) => [`${layer} writes`, "probability"])], ...tokens.map((/** @type {string} */ token, /** @type {number} */ i) =>
+      [token, ...cells.flatMap((/** @type {any} */ row) => [row[i].token, row[i].probability])])];
+  }
+
+  spoken() {
+    const { data } = this.next;
+    if (!data) return "";
+    const { chances } = this.shaped;
+    const said = data.tokens.slice(0, 3).map((/** @type {any} */ { token }, /** @type {number} */ i) => `${shown(token)} ${percent(chances[i])}`);
+    return `${this.dropped ? `${shown(this.dropped)} was written. ` : ""}Next: ${said.join(", ")}`;
   }
 }
 
+/** One token in every pane. */
+function steps() {
+  for (const view of /** @type {DecideNext[]} */ ([...document.querySelectorAll("v-decide-next")])) view.step();
+}
+
 define("v-decide-next", DecideNext);
-export const decideNext = { name: "decide", label: "Decide", needs: ["next"], tag: "v-decide-next" };
+export const decideNext = { name: "decide", label: "Decide", needs: ["next", "complete"], tag: "v-decide-next", hasTarget: false, keys: SAMPLING_KEYS };
