@@ -447,6 +447,8 @@ MISTAKES = {
     ),
     "a host that is not ours": (["serve", "run", "--host", "192.0.2.1"], "cannot listen on 192.0.2.1 port 8080"),
     "languages that are none": (["serve", "run", "--languages", "english"], "such as en-de; got 'english'"),
+    "a lecture that is not there": (["serve", "run", "--scenes", "none.md"], "none.md does not exist"),
+    "one of several models that is not there": (["serve", "run", "none"], "no model 'none'"),
     "bad choice": (["translate", "run", "--too-long", "cut"], "--too-long must be split or error"),
     "too large a vocabulary": (
         ["train", "dates", "--train", "mine.tsv", "--valid", "mine-dev.tsv", "--out", "v", "--set", "vocabulary=9000"],

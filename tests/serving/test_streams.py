@@ -17,7 +17,8 @@ from weft.serving.app import create_app
 from weft.serving.metrics import Metrics
 from weft.serving.queue import Died, Full, Queue
 from weft.serving.settings import Settings
-from weft.tasks.generator import Generator, Writer
+from weft.tasks.generator import Generator
+from weft.tasks.writer import Writer
 
 TEXT = "The red cat"
 LONG = 200

@@ -181,8 +181,9 @@ class Layers(Stack):
         """Run x through all layers; further arguments are passed to each."""
         _show(x, call)
         for i, layer in enumerate(self.layers):
-            x = layer(x, *same, call.at(str(i)))
-            _show(x, call.at(str(i)))
+            own = call.at(str(i))
+            x = layer(x, *same, own)
+            _show(x, own)
         return self.closing(x)  # type: ignore[no-any-return]
 
     def rows(self) -> list[Row]:

@@ -35,7 +35,8 @@ from weft.serving.openai_types import (
 from weft.serving.service import Served, Service
 from weft.serving.streams import Piece
 from weft.serving.written import Text, Token, chat_log_probs, log_probs, rated
-from weft.tasks.generator import MOST_TOKENS, Writer
+from weft.tasks.generator import MOST_TOKENS
+from weft.tasks.writer import Writer
 
 MOST_COMPLETED = 16  # tokens of /v1/completions, as at OpenAI
 STREAM_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}  # proxies pass the events on as they come

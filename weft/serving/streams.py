@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from weft.decoding.continuous import Continuation, Continuous, Step
 from weft.serving.metrics import Metrics
-from weft.tasks.generator import Writer
+from weft.tasks.writer import Writer
 
 READ = 2048  # tokens of prompts that are read before a step, or one prompt: the texts under way wait so long
 
