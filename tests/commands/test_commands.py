@@ -412,6 +412,10 @@ MISTAKES = {
     ),
     "a picture without a suffix": (["attend", "run", "red", "--png", "x"], "x cannot be written: a picture is .png"),
     "curves of another kind": (["cost", "transformer-tiny", "--png", "x.jpg"], "x.jpg cannot be written: a picture"),
+    "one file for two": (
+        ["attend", "run", "red", "--map", "x.png", "--grid", "x.png"],
+        "x.png cannot be written twice",
+    ),
     "a text and a file": (["attend", "run", "red", "--heads", "mine.tsv"], "give a text to look at, or a file"),
     "lines of a ranking": (
         ["attend", "run", "--heads", "mine.tsv", "--lines", "x.png", "--layer", "1"],

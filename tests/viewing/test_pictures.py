@@ -13,13 +13,18 @@ from weft.evaluation.scores import BLEU, LOSS
 from weft.viewing import fonts
 from weft.viewing.curves import draw_curves, score_limits, smoothed
 from weft.viewing.palette import HEADS, RAMP
-from weft.viewing.pictures import draw_grid, draw_lines, draw_map, label
+from weft.viewing.pictures import draw_grid, draw_lines, draw_map, label, labels
 
 
 def test_labels_show_words_continuations_and_the_end() -> None:
     assert [label(token) for token in ("·cat", "s", ".", "∎", "·", "·$5")] == [
         *("cat", "-s", ".", "(end)", "(space)", r"\$5")
     ]
+
+
+def test_characters_have_no_hyphens() -> None:
+    assert labels(["·t", "o", "·", "-", "e"]) == ["t", "o", "(space)", "-", "e"]
+    assert labels(["·to", "e"]) == ["to", "-e"]
 
 
 def test_a_longer_sentence_has_a_larger_picture(tmp_path: Path) -> None:

@@ -84,6 +84,8 @@ def attend(
         raise WeftError("choose an output: --map, --lines, --grid, --csv, --html or --json.")
     if pictures and not find_spec("matplotlib"):
         raise WeftError(f"pictures need matplotlib: {install('view')}.")
+    if twice := [file for file in files if files.count(file) > 1]:
+        raise WeftError(f"{twice[0]} cannot be written twice: give each output a file of its own.")
     for file in files:
         check_writable(file)
     if heads is not None:
@@ -144,17 +146,18 @@ def _rank(
     from weft.folder import SHIPPED
 
     found = predictor.head_scores(file, first=first, alignments=alignments, tell=_say)
+    _say("")
     folder = predictor.folders[0].path
-    _print_table(found)
     if json is None and folder.parent != SHIPPED:
         json = folder / "heads.json"
     if json:
         found.save_json(json)
-        print(f"{json}: {len(found.heads)} heads")
     if grid:
         counted = () if first == FIRST else ("--first", str(first))
         found.save_grid(grid, _shell("attend", found.model, "--heads", file.name, *counted, "--grid", grid.name))
-        print(f"{grid}: {len(found.heads)} heads")
+    _print_table(found)
+    for written in filter(None, (json, grid)):
+        print(f"{written}: {len(found.heads)} heads")
 
 
 def _say(stage: str) -> None:
@@ -181,7 +184,6 @@ def _print_table(found: "HeadScores") -> None:
             *("" if (value := getattr(one, name)) is None else f"{value:.2f}" for name in told),
             "" if one.offset is None else f"{one.position:.0%} {PLACES.get(one.offset, f'{one.offset:+d}')}",
         )
-    _say("")
     Console(highlight=False, width=None if stderr.isatty() else 140).print(table)
     print(f"Ranked by {found.by}. With all heads it is {found.loss:.3f}.")
     if found.aligned:

@@ -49,10 +49,8 @@ def draw_map(
     figure = Figure(figsize=(width, max(CELL * len(queries) + 1.7, 2.9) + 0.2 * lines), layout="constrained")
     axes = figure.subplots()
     axes.imshow(weights, cmap=COLOURS, vmin=0.0, vmax=1.0, aspect="equal")
-    axes.set_xticks(
-        range(len(keys)), [label(token) for token in keys], rotation=50, ha="left", rotation_mode="anchor", fontsize=10
-    )
-    axes.set_yticks(range(len(queries)), [label(token) for token in queries], fontsize=10)
+    axes.set_xticks(range(len(keys)), labels(keys), rotation=50, ha="left", rotation_mode="anchor", fontsize=10)
+    axes.set_yticks(range(len(queries)), labels(queries), fontsize=10)
     axes.xaxis.tick_top()
     _separated(axes, len(queries), len(keys))
     _scale(figure, [axes], "weight", shrink=0.6, aspect=18)
@@ -74,7 +72,7 @@ def draw_grid(
     rows, columns = len(maps), len(maps[0])
     cell = max(0.085, min(0.16, 2.4 / max(len(keys), len(queries))))  # inches; smaller cells have no room for labels
     size = min(8.0, 62 * cell)
-    longest = 0.0075 * size * max(len(label(token)) for token in (*queries, *keys))
+    longest = 0.0075 * size * max(map(len, labels([*queries, *keys])))
     width = columns * (cell * len(keys) + 0.3) + longest + 1.6
     height = rows * (cell * len(queries) + 0.3) + longest + 1.1
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -86,10 +84,10 @@ def draw_grid(
             axes.set_xticks(range(len(keys)) if n == 0 else [])
             axes.set_yticks(range(len(queries)) if head == 0 else [])
             if n == 0:
-                axes.set_xticklabels([label(token) for token in keys], rotation=90, fontsize=size)
+                axes.set_xticklabels(labels(keys), rotation=90, fontsize=size)
                 axes.xaxis.tick_top()
             if head == 0:
-                axes.set_yticklabels([label(token) for token in queries], fontsize=size)
+                axes.set_yticklabels(labels(queries), fontsize=size)
             axes.tick_params(length=0, pad=2)
             axes.spines[:].set(color=FAINT, linewidth=0.6)
             axes.set_xlabel(f"layer {first + n}, head {head + 1}", fontsize=8, color=GREY)
@@ -116,7 +114,7 @@ def draw_lines(
     left = figure.subplots()
     right = left.twinx()
     for axes, tokens in ((left, queries), (right, keys)):
-        axes.set_yticks(range(len(tokens)), [label(token) for token in tokens], fontsize=11)
+        axes.set_yticks(range(len(tokens)), labels(tokens), fontsize=11)
         axes.tick_params(length=0, pad=4)
         axes.set_ylim(rows - 0.5, -0.5)
         axes.spines[:].set_visible(False)
@@ -135,7 +133,12 @@ def draw_lines(
         named = [Line2D([], [], color=HEADS[n], lw=2.4) for n in range(len(curves))]
         below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "frameon": False, "fontsize": 9.5}
         left.legend(
-            named, [*curves], ncols=min(4, len(curves)), title="from top to bottom", title_fontsize=8.5, **below
+            named,
+            [*curves],
+            ncols=len(curves) if len(curves) <= 6 else 4,
+            title="from top to bottom",
+            title_fontsize=8.5,
+            **below,
         )
     _told(figure, titled, captioned)
     save(figure, file)
@@ -207,6 +210,12 @@ def _told(figure: Figure, title: str, caption: str) -> None:
 
 def _wrapped(text: str, width: float) -> str:
     return "\n".join(textwrap.fill(line, int(width)) for line in text.split("\n")).replace("$", r"\$")
+
+
+def labels(tokens: Sequence[str]) -> list[str]:
+    """Return tokens as an axis shows them. Where all are single characters, there are no words to be inside of."""
+    inside = any(len(token.removeprefix("·")) > 1 for token in tokens)
+    return [label(token) if inside else label(token).removeprefix("-") or "-" for token in tokens]
 
 
 def label(token: str) -> str:
