@@ -185,6 +185,10 @@ def test_align_gives_the_words_and_weights_of_the_chosen_aligner(client: TestCli
     assert [(word["start"], word["end"]) for word in told["source"]] == [(0, 1), (2, 5), (7, 10)]
     assert [(word["start"], word["end"]) for word in told["target"]] == [(0, 3), (4, 7)]
     close(told["weights"], torch.tensor(toy.align("🐈 red  cat", toy.tokeniser.encode("RED CAT"))))
+    without = asked(client, "align", text="red cat", target="RED CAT", off=[{"kind": "encoder", "layer": 1, "head": 1}])
+    heads = [Head("encoder", 1, 1)]
+    close(without["weights"], torch.tensor(toy.align("red cat", toy.tokeniser.encode("RED CAT"), heads)))
+    assert without["weights"] != asked(client, "align", text="red cat", target="RED CAT")["weights"]
     assert asked(client, "align", text="", target="") == {"source": [], "target": [], "weights": []}
 
 

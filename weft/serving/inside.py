@@ -89,8 +89,7 @@ def _look(request: Request, service: Served) -> Look:
 
     async def look(text: str, target: Target = None, what_if: WhatIf = NOTHING) -> AttentionMaps:
         """Compute attention in the computing thread."""
-        more = [words for _, words in (*what_if.replace, *what_if.force)]
-        service.check_size([text, "".join([target if isinstance(target, str) else "", *more])])
+        service.check_size([text, (target if isinstance(target, str) else "") + what_if.words])
         return await service.queue.run(lambda: state.attention(text, target, what_if))
 
     return look

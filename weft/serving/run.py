@@ -77,7 +77,7 @@ async def run(asked: RunRequest, look: Looking, service: Served) -> RunAnswer:
 async def _rated(asked: RunRequest, service: Service) -> RunAnswer:
     """A text and how a language model rates it. Between two windows other requests get their turn."""
     generator = service.generator
-    service.check_size([asked.text, *asked.replace.values()])
+    service.check_size([asked.text, asked.what_if.words])
     ids = generator.changed(asked.text, asked.what_if)
     windows = generator.rated(ids, asked.what_if, asked.top)
     found: list[RatedToken] = []

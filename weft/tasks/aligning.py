@@ -29,6 +29,7 @@ from weft.tasks.alignment import (
     written_from,
 )
 from weft.tasks.predictor import Writing
+from weft.viewing.attention_heads import Head
 from weft.viewing.attention_maps import Recorder
 
 
@@ -54,12 +55,12 @@ class Aligning(Writing):
         """The head of the (first) model that aligns words."""
         return known_or_usual(self.folders[0].about().get("aligner"), self.heads["cross"])
 
-    def align(self, text: str, ids: Sequence[int]) -> list[list[float]]:
+    def align(self, text: str, ids: Sequence[int], off: Iterable[Head] = ()) -> list[list[float]]:
         """How much each word of a translation was written from each word of its text, split at white space:
-        (target words, source words)."""
+        (target words, source words). Some heads may be off."""
         if not self.heads["cross"]:
             raise WeftError("this model has no encoder-decoder attention: it cannot say which word comes from which.")
-        return self.aligner.weights(self._seen(self.tokeniser.encode(text), ids))
+        return self.aligner.weights(self._seen(self.tokeniser.encode(text), ids, self.existing(off)))
 
     def beginnings(self, text: str, ids: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[int | None]:
         """For each span of characters of a text, the token of its translation that begins the word written from it;
@@ -85,8 +86,8 @@ class Aligning(Writing):
         return choose(pairs, [self._seen(encode(source), encode(target)) for source, target in pairs])
 
     @torch.inference_mode()
-    def _seen(self, source: Sequence[int], target: Sequence[int]) -> Seen:
-        recorder, characters = Recorder(), self.codec.characters
+    def _seen(self, source: Sequence[int], target: Sequence[int], off: Iterable[Head] = ()) -> Seen:
+        recorder, characters = Recorder(off), self.codec.characters
         self._read(source, target, recorder)
         return Seen(recorder.maps()["cross"], words(characters(source)), words(characters(target)))
 

@@ -69,6 +69,11 @@ class WhatIf:
         return log_probs if self.temperature == 1.0 else (log_probs / self.temperature).log_softmax(-1)
 
     @property
+    def words(self) -> str:
+        """All text in it."""
+        return "".join(text for _, text in (*self.replace, *self.force))
+
+    @property
     def unforced(self) -> "WhatIf":
         """The same without forced tokens, for a target that already has them."""
         return dataclasses.replace(self, force=())
