@@ -251,7 +251,7 @@ def _writers(
     def each() -> Iterator[Writer]:
         for ids in prompts:
             seed = secrets.randbits(63) if asked.seed is None else asked.seed % SEEDS
-            own = {"max_tokens": most, "seed": seed, "stop": stop, "alternatives": top}
+            own = {"max_tokens": most, "seed": seed, "stop": stop, "alternatives": top, "off": asked.off}
             yield from (service.generator.writer(ids, sampling, draw=draw, **own) for draw in range(rows))  # type: ignore[arg-type]
 
     return list(each())

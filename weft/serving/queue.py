@@ -96,7 +96,7 @@ class Queue:
         self.predictor = predictor
         self.length = length
         self.metrics = metrics
-        self.streams = Streams(lambda: predictor.batch(), together, metrics)
+        self.streams = Streams(lambda off: predictor.batch(off), together, metrics)
         self.pace = 0.0  # seconds per request, a running mean
         self._jobs: list[_Job] = []  # oldest first, including those being computed
         self._changed = threading.Condition()

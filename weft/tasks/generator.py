@@ -31,6 +31,7 @@ from weft.parts.mixer import Mixer
 from weft.plans.catalogues import BATCHINGS
 from weft.tasks.predictor import Writing
 from weft.tasks.writer import Completion, Writer
+from weft.viewing.attention_heads import Head, HeadsOff
 from weft.viewing.attention_maps import AttentionMaps, Recorder
 from weft.viewing.lens import RatedToken, steps
 from weft.viewing.what_if import NOTHING, WhatIf
@@ -94,9 +95,9 @@ class Generator(Writing):
         except WeftError:  # characters that it does not know
             return False
 
-    def batch(self) -> Continuous:
-        """An empty batch that continuations can join."""
-        return Continuous(self.models, self.context)
+    def batch(self, off: Sequence[Head] = ()) -> Continuous:
+        """An empty batch that continuations can join, without some attention heads."""
+        return Continuous(self.models, self.context, HeadsOff(off) if off else None)
 
     def writer(
         self,
@@ -108,8 +109,10 @@ class Generator(Writing):
         draw: int = 0,
         stop: str | Sequence[str] = (),
         alternatives: int = 0,
+        off: Iterable[Head] = (),
     ) -> Writer:
-        """A new continuation of a prompt. The same seed, prompt and draw give the same tokens."""
+        """A new continuation of a prompt. The same seed, prompt and draw give the same tokens. Attention heads can be
+        switched off."""
         stops = [stop] if isinstance(stop, str) else [*stop]
         if not all(isinstance(each, str) and each for each in stops):
             raise WeftError("a stop string must not be empty.")
@@ -118,11 +121,13 @@ class Generator(Writing):
                 raise WeftError(f"{name} must be at least {least}, got {value}.")
         end = self.codec.special.end
         written = Continuation([*prompt], max_tokens, sampling, (seed, draw, *prompt), end, alternatives)
-        return Writer(self.codec, written, stops)
+        return Writer(self.codec, written, stops, self.existing(off))
 
     def write(self, writers: Sequence[Writer]) -> Iterator[tuple[Writer, str]]:
         """Write several continuations together; yield each piece of text with its writer."""
-        batch, of = self.batch(), {id(writer.continuation): writer for writer in writers}
+        assert len({writer.off for writer in writers}) < 2, "texts without the same heads are no batch"
+        batch = self.batch(writers[0].off if writers else ())
+        of = {id(writer.continuation): writer for writer in writers}
         for writer in writers:
             batch.add(writer.continuation)
         while len(batch):

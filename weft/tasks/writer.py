@@ -6,6 +6,7 @@ from typing import Any
 
 from weft.data.codecs import TextCodec
 from weft.decoding.continuous import Continuation, Step
+from weft.viewing.attention_heads import Head
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,13 @@ class Completion:
 class Writer:
     """The text of a continuation as it is written. A possible beginning of a stop string is held back."""
 
-    def __init__(self, codec: TextCodec, continuation: Continuation, stop: Sequence[str] = ()):
+    def __init__(
+        self, codec: TextCodec, continuation: Continuation, stop: Sequence[str] = (), off: tuple[Head, ...] = ()
+    ):
         self.codec = codec
         self.continuation = continuation
         self.stop = tuple(stop)
+        self.off = off  # attention heads that are switched off
         self.steps: list[Step] = []
         self.text = ""  # all of it, cut before a stop string
         self.finish: str | None = None
