@@ -7,6 +7,7 @@ import { inner } from "weft/words.js";
 import * as address from "./address.js";
 import { get, useKey } from "./api.js";
 import { VIEWS } from "./views/index.js";
+import { languageName } from "./view.js";
 import "./line.js";
 
 const KEYS_HELP = [["1 – 7", "views"], ["/", "the text"], ["[ ]", "layer"], [", .", "head"], ["← →", "token"], ["↑ ↓", "what it looks at"], ["space", "play"],
@@ -186,7 +187,7 @@ class Page extends Element {
       case "ArrowLeft": return along("query", -1);
       case "ArrowDown": return along("key", 1);
       case "ArrowUp": return along("key", -1);
-      case " ": return () => /** @type {any} */ (this.querySelector("w-time"))?.toggle();
+      case " ": return () => (shown?.step ? this.querySelectorAll("main > *").forEach((/** @type {any} */ view) => view.step?.()) : /** @type {any} */ (this.querySelector("w-time"))?.toggle());
       default: return null;
     }
   }
@@ -238,7 +239,7 @@ class Page extends Element {
       <div class="lines-of-input" data-panes=${store.panes.length}>${store.panes.map((pane) => {
         const own = this.modelOf(pane);
         return own ? html`<w-input .store=${store} .model=${own} .models=${models} .languages=${own.languages.map(languageName)} pane=${pane}
-          ?hidden=${Boolean(view.hasOwnInput) && pane === "a" && !store.state.b} .hasTarget=${view.hasTarget ?? true}></w-input>` : nothing;
+          ?data-bare=${Boolean(view.hasOwnInput) && pane === "a" && !store.state.b} .hasTarget=${view.hasTarget ?? true}></w-input>` : nothing;
       })}</div>
       ${this.isPresenting ? this.#title() : this.bar}
       <main id="view" tabindex="-1" aria-label=${view.label} data-panes=${store.panes.length} data-view=${view.name}>
@@ -273,7 +274,7 @@ class Page extends Element {
   #title() {
     const scenes = this.model.scenes ?? [];
     const scene = scenes.find((one, i) => i === this.scene && one.address === location.hash) ?? scenes[this.scene];
-    return html`<div class="scene"><b>${scene?.title ?? `${this.view.label} · ${this.model.name}`}</b><span>${scene?.caption ?? nothing}</span>
+    return html`<div class="scene"><b>${scene?.title ?? `${this.view.label} · ${this.model.name}`}</b><span dir="auto">${scene?.caption ?? this.store.panes.map((pane) => this.store.of(pane).text).join(" | ")}</span>
       ${scenes.length ? html`<span class="number">${this.scene + 1} / ${scenes.length}</span>` : nothing}
       <button type="button" class="tool" @click=${() => this.#present()} title="End (Esc)">×<span class="hidden-text">end the presentation</span></button></div>`;
   }
@@ -304,15 +305,6 @@ function keep(name, value) {
   try {
     localStorage.setItem(name, value);
   } catch { /* until the page is closed, then */ }
-}
-
-/** en → English, en_US → American English; anything that is not a language tag, such as l1, is kept. @param {string} tag */
-function languageName(tag) {
-  try {
-    return new Intl.DisplayNames(["en"], { type: "language", fallback: "code" }).of(tag.replaceAll("_", "-")) ?? tag;
-  } catch {
-    return tag;
-  }
 }
 
 define("weft-page", Page);

@@ -14,6 +14,15 @@ export { Element, classMap, define, html, keyed, live, nothing, ref, repeat, sty
 /** Whether the model reads one sentence and writes another; else it goes on with a text, which is read as a whole. @param {Model} model */
 export const hasPairs = (model) => model.traces.includes("pairs");
 
+/** en → English, en_US → American English; anything that is not a language tag, such as l1, is kept. @param {string} tag */
+export function languageName(tag) {
+  try {
+    return new Intl.DisplayNames(["en"], { type: "language", fallback: "code" }).of(tag.replaceAll("_", "-")) ?? tag;
+  } catch {
+    return tag;
+  }
+}
+
 /**
  * The text of a pane: of a translator the chosen sentence of it, its number, and how many there are.
  * @param {Store} store @param {Pane} pane @param {Model} model
