@@ -40,6 +40,8 @@ export class Paths extends Element {
     /** @type {number | null} */ this.winner = null;
     /** @type {number | null} */ this.pointed = null;
     this.beyond = [0, 0];
+    /** @type {Map<number, Candidate>} */ this.by = new Map();
+    /** @type {Map<number, string>} what tells a candidate from others with its token */ this.told = new Map();
     /** @type {{x: number, width: number}[]} */ this.columns = [];
     this.followed = "";
   }
@@ -47,9 +49,8 @@ export class Paths extends Element {
   /** @param {Map<string, any>} changed */
   willUpdate(changed) {
     if (!changed.has("steps")) return;
-    /** @type {Map<number, Candidate>} */
     this.by = new Map(this.steps.flat().map((one) => [one.id, one]));
-    this.before = apart(this.steps, this.by);
+    this.told = apart(this.steps, this.by);
   }
 
   /** Where the columns are: as wide as their longest candidate. */
@@ -59,7 +60,7 @@ export class Paths extends Element {
     pen.font = `${unit}px ${getComputedStyle(this).fontFamily}`;
     let x = 0;
     return this.steps.map((candidates, n) => {
-      const said = (/** @type {Candidate} */ one) => pen.measureText(label(one.token)).width + 0.8 * pen.measureText(`${this.before?.get(one.id) ?? ""} × ${percent(Math.exp(one.log_prob))} ${chance(one.total)}`).width;
+      const said = (/** @type {Candidate} */ one) => pen.measureText(label(one.token)).width + 0.8 * pen.measureText(`${this.told.get(one.id) ?? ""} × ${percent(Math.exp(one.log_prob))} ${chance(one.total)}`).width;
       const column = { x, width: Math.max(unit * 6, ...candidates.map(said)) + unit * 1.7, n };
       x += column.width + GAP * unit;
       return column;
@@ -73,15 +74,16 @@ export class Paths extends Element {
     const count = Math.max(...steps.map(({ length }) => length));
     const row = Math.max(ROW.least * unit, Math.min(ROW.most * unit, (this.room.height - (HEAD + 1) * unit) / count));
     const [head, box] = [HEAD * unit, row - Math.max(2, 0.16 * unit)];
-    const lit = new Set(path(/** @type {any} */ (by), pointed).map(({ id }) => id));
-    const won = new Set(shown >= steps.length ? path(/** @type {any} */ (by), winner).map(({ id }) => id) : []);
+    const lit = new Set(path(by, pointed).map(({ id }) => id));
+    const won = new Set(shown >= steps.length ? path(by, winner).map(({ id }) => id) : []);
     const rank = new Map(steps.flatMap((some) => some.map((one, i) => [one.id, i])));
     const middle = (/** @type {number} */ id) => head + /** @type {number} */ (rank.get(id)) * row + box / 2;
-    const width = columns.at(-1).x + columns.at(-1).width + 2;
+    const end = columns[columns.length - 1];
+    const width = end.x + end.width + 2;
     const is = (/** @type {Candidate} */ one) => classMap({ [one.fate]: true, winning: won.has(one.id), lit: lit.has(one.id), later: one.step > shown });
     this.columns = columns;
     const [left, right] = this.beyond;
-    const focusable = pointed !== null && by?.has(pointed) ? pointed : steps[0][0].id;
+    const focusable = pointed !== null && by.has(pointed) ? pointed : steps[0][0].id;
     return html`<div class=${classMap({ paths: true, pointing: lit.size > 0 })} @scroll=${this.#scrolled} @keydown=${this.#move}
       @mouseleave=${() => this.tell("point", { id: null })}>
       <svg role="group" aria-label="The search tree. Arrow keys go along it; Enter writes this token." width=${width} height=${head + count * row}>
@@ -94,7 +96,7 @@ export class Paths extends Element {
         }))}</g>
         ${columns.map(({ x, width: wide }, n) => steps[n].map((one) => {
           const share = Math.exp(one.total - steps[n][0].total);
-          const before = this.before?.get(one.id);
+          const before = this.told.get(one.id);
           return svg`<g class="candidate ${is(one)}" data-id=${one.id} transform=${`translate(${x} ${middle(one.id) - box / 2})`} role="button" tabindex=${one.id === focusable ? 0 : -1}
             aria-label=${`step ${one.step}, ${before ? `${before} ` : ""}${label(one.token)}: path ${chance(one.total)}, token ${percent(Math.exp(one.log_prob))}`}
             @mouseenter=${() => this.tell("point", { id: one.id })} @focus=${() => this.tell("point", { id: one.id })} @click=${() => this.tell("force", { id: one.id })}>
@@ -145,12 +147,12 @@ export class Paths extends Element {
   /** Along the paths with ← and →, within a step with ↑ and ↓. @param {KeyboardEvent} event */
   #move(event) {
     const id = Number(/** @type {HTMLElement} */ (event.target).dataset.id);
-    const one = this.by?.get(id);
+    const one = this.by.get(id);
     if (!one) return;
     const column = this.steps[one.step - 1];
     const at = column.indexOf(one);
     const next = this.steps[one.step]?.find(({ parent }) => parent === id);
-    const to = { ArrowRight: one.step < this.shown ? next : undefined, ArrowLeft: one.parent === null ? undefined : this.by?.get(one.parent),
+    const to = { ArrowRight: one.step < this.shown ? next : undefined, ArrowLeft: one.parent === null ? undefined : this.by.get(one.parent),
       ArrowDown: column[at + 1], ArrowUp: column[at - 1] }[event.key];
     if (event.key === "Enter" || event.key === " ") this.tell("force", { id });
     else if (to) /** @type {HTMLElement} */ (this.querySelector(`[data-id="${to.id}"]`)).focus();

@@ -6,7 +6,8 @@ import { Element, classMap, define, html, moved, nothing, styleMap } from "weft/
 import { sharp } from "weft/lines.js";
 import { fixed, label } from "weft/words.js";
 
-const ROW = { least: 13, most: 1.9 }; // its height: pixels, and units
+const ROW = { least: 0.9, most: 1.9 }; // its height, in units
+const NARROW = { width: 620, least: 1.5 }; // pixels; there, rows have more height, and scroll
 const AROUND = 15.5; // units of height that are not rows of keys
 const DEPTH = 0.7; // a power of values before they become colours: small ones are seen, too
 
@@ -61,6 +62,13 @@ export class Vectors extends Element {
     return key !== null && key < rows.length ? key : rows.reduce((best, { weight }, i) => (weight > rows[best].weight ? i : best), 0);
   }
 
+  /** Of a row, in pixels: all of them fit, if they can. @param {number} count */
+  #height(count) {
+    const { unit, room } = this;
+    const least = room.width < NARROW.width ? NARROW.least : ROW.least;
+    return Math.max(least * unit, Math.min(ROW.most * unit, (room.height - AROUND * unit) / count));
+  }
+
   /** A row of cells. @param {number[]} vector @param {number} most @param {string} name @param {string} of @param {number[] | null} [order] */
   #strip(vector, most, name, of, order = null) {
     const point = (/** @type {MouseEvent} */ event) => {
@@ -90,7 +98,7 @@ export class Vectors extends Element {
     let step = 0;
     const numbered = (/** @type {any} */ text) => html`<small>${step += 1}</small> ${text}`;
     const index = at && (at.of === "key" && order ? order[at.index] : at.index);
-    return html`<div class=${classMap({ vectors: true, dot, divided })} style=${styleMap({ "--row": `${Math.max(ROW.least, Math.min(ROW.most * this.unit, (this.room.height - AROUND * this.unit) / rows.length)).toFixed(1)}px`, "--dimensions": String(at?.of === "value" ? output.length : rows[0].key.length), "--at": String(at?.index ?? -1) })} data-at=${at?.of ?? nothing}>
+    return html`<div class=${classMap({ vectors: true, dot, divided })} style=${styleMap({ "--row": `${this.#height(rows.length).toFixed(1)}px`, "--dimensions": String(at?.of === "value" ? output.length : rows[0].key.length), "--at": String(at?.index ?? -1) })} data-at=${at?.of ?? nothing}>
       <div class="product-of">
         <span><i>q</i> of ${this.query}</span>${ask}<span class="number"></span>
         <span><i>${scored ? "k" : "h"}</i> of ${name(row)}</span>${strip(rows[row].key, "key", `key of ${name(row)}`)}<span class="number"></span>

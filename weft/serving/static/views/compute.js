@@ -17,7 +17,8 @@ const CHIPS = 16; // more heads are a menu
 class Compute extends View {
   constructor() {
     super();
-    this.refused = "";
+    /** @type {any} */ this.seen = null; // the last answer, and what its tokens depend on
+    this.known = "";
     this.head = this.ask(() => {
       const { kind, layer } = this.site;
       return ["api/head", { kind, layer, head: this.number, token: this.token }];
@@ -34,20 +35,18 @@ class Compute extends View {
   /** The query: the first one, where this text has not as many tokens as an address or the other pane says. */
   get token() {
     const { query } = this.store.state.pin;
-    return query === null || this.refused === this.asked(query) ? 0 : query;
+    return query !== null && this.known === this.axis && query < this.seen.queries.length ? query : 0;
   }
 
-  /** @param {number} query */
-  asked(query) {
+  /** What the tokens depend on. */
+  get axis() {
     const { text, sentence } = this.state;
-    return JSON.stringify([query, this.site.queries, text, sentence, this.store.request(this.pane), this.model.base]);
+    return JSON.stringify([this.site.queries, text, sentence, this.store.request(this.pane), this.model.base]);
   }
 
   willUpdate() {
-    const { head, token } = this;
-    if (head.error?.status !== 400 || !token) return;
-    this.refused = this.asked(token);
-    head.error = null;
+    const { data } = this.head;
+    if (data && data !== this.seen) Object.assign(this, { seen: data, known: this.axis });
   }
 
   controls() {
@@ -66,7 +65,7 @@ class Compute extends View {
         (id) => this.go(layers.find((/** @type {any} */ one) => one.id === id), this.unit))}</label>` : nothing}
       ${units === 1 ? nothing : units > CHIPS ? html`<label class="control"><span>Head</span>${menu("head", numbers(units), this.number, (head) => this.go(site, Number(head)))}</label>`
         : html`<div class="control"><span>Head</span><div class="chips" role="group" aria-label="Head" @keydown=${roving}>${all.map((head) => html`<button type="button"
-          class=${classMap({ chip: true, one: true, small: units > 8 })} aria-label=${`head ${head}`} aria-pressed=${head === this.number} tabindex=${head === this.number ? 0 : -1}
+          class=${classMap({ chip: true, exclusive: true, small: units > 8 })} aria-label=${`head ${head}`} aria-pressed=${head === this.number} tabindex=${head === this.number ? 0 : -1}
           style=${styleMap({ "--colour": headColour(head - 1) })} @click=${() => this.go(site, head)}>${head}</button>`)}</div></div>`}
       ${this.head.data && isDot(this.head.data) ? pressing("Sort by share", this.state.sorted, () => this.change({ sorted: !this.state.sorted }), "Dimensions by their share in the score, the largest first") : nothing}
       ${pressing("Weighted values", !this.state.plain, () => this.change({ plain: !this.state.plain }), "Each value times its weight: what is summed")}`;
@@ -117,8 +116,8 @@ class Compute extends View {
     const terms = isDot(data) ? bySize(products(query, key)).slice(0, SUMMANDS).map((i) => `(${short(query[i])})(${short(key[i])})`).join(" + ") : "";
     const rest = isDot(data) && query.length > SUMMANDS ? " + …" : "";
     return html`<p class="worked" role="status"><b>${label(keys[at])}</b>
-      ${terms ? html`<span title="The three largest summands"><math displaystyle="true"><mi>q</mi><mo>·</mo><mi>k</mi><mo>=</mo><mn>${terms}${rest}</mn><mo>=</mo><mn>${short(score)}</mn></math></span>`
-        : html`<span><math displaystyle="true"><mtext>${formula}</mtext><mo>=</mo><mn>${short(score)}</mn></math></span>`}
+      ${terms ? html`<span title="The three largest summands"><math><mi>q</mi><mo>·</mo><mi>k</mi></math> = ${terms}${rest} = ${short(score)}</span>`
+        : html`<span><i>${formula}</i> = ${short(score)}</span>`}
       ${divided ? html`<span><math displaystyle="true"><mfrac><mrow><mi>q</mi><mo>·</mo><mi>k</mi></mrow><msqrt><mn>${width}</mn></msqrt></mfrac><mo>=</mo><mn>${short(scaled)}</mn></math></span>` : nothing}
       ${visible ? html`<span><math displaystyle="true"><mfrac><msup><mi>e</mi><mn>${short(power(rows[at]))}</mn></msup><mrow><mo>∑</mo><msup><mi>e</mi><mo>…</mo></msup></mrow></mfrac><mo>=</mo><mfrac><mn>${large(Math.exp(power(rows[at])))}</mn><mn>${large(total)}</mn></mfrac><mo>=</mo><mn>${weight.toFixed(4)}</mn></math></span>`
         : html`<span>hidden by the mask: weight 0</span>`}</p>`;

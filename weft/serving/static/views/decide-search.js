@@ -26,6 +26,8 @@ class DecideSearch extends View {
     /** @type {number | null} */ this.pointed = null; // a candidate of the tree
     /** @type {number | null} */ this.heat = null; // the temperature while its slider moves
     /** @type {any} */ this.timer = 0;
+    /** @type {any} */ this.tree = null;
+    /** @type {Map<number, any>} */ this.by = new Map();
     this.search = this.ask(() => ["api/search", { beam: this.state.beam }]);
     this.own = this.ask(() => ["api/run", { target: null }]);
     this.next = this.ask(() => {
@@ -36,7 +38,7 @@ class DecideSearch extends View {
   }
 
   willUpdate() {
-    if (this.tree === this.search.data) return;
+    if (this.tree === this.search.data) return; // null until there is one
     this.tree = this.search.data;
     this.pointed = null;
     this.by = new Map(this.tree?.steps.flat().map((/** @type {any} */ one) => [one.id, one]));
@@ -149,7 +151,7 @@ class DecideSearch extends View {
   }
 
   spoken() {
-    const one = this.pointed === null ? null : this.by?.get(this.pointed);
+    const one = this.pointed === null ? null : this.by.get(this.pointed);
     if (one) return `${written(path(this.by, one.id).map(({ token }) => token))}: probability ${chance(one.total)}, of the token ${percent(Math.exp(one.log_prob))}, ${FATES[one.fate]}`;
     const best = this.ranked[0];
     return best && this.shown >= this.tree.steps.length ? `${best.text} wins with ${fixed(best.score, 3)}` : "";
