@@ -66,7 +66,7 @@ export class Lens extends Element {
     return html`<w-grid style="--layers: ${last + 1}" name="the lens: layers and tokens" .least=${this.column} .rows=${[...rows, reads]}
         .columns=${answer.written.slice(first).map((token) => (token === null ? "?" : shown(token)))}></w-grid>
       <p class="caption">${this.at && this.at.row <= last ? this.said(this.at)
-        : html`<span class="scale"><span>Each cell: the word that this layer would write, and how sure it is</span><span>0</span><i></i><span>1</span></span>`}</p>`;
+        : html`<span class="scale"><span>Each cell: what this layer would write after what is read below it, and how sure it is; above: what does follow</span><span>0</span><i></i><span>1</span></span>`}</p>`;
   }
 
   /** A cell in words. @param {{row: number, column: number}} at */
@@ -82,6 +82,6 @@ export class Lens extends Element {
 }
 
 /** @param {string} token */
-const shown = (token) => label(token.replaceAll("\n", "↵"));
+const shown = (token) => (token === "·" ? "␣" : label(token.replaceAll("\n", "↵")));
 
 define("w-lens", Lens);

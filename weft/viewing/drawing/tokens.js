@@ -40,11 +40,11 @@ export class Tokens extends Element {
         const style = shade ? { background: heat(value), color: isDeep(value) ? "var(--on-heat)" : null }
           : this.mode === "doubt" && value !== null ? { "--doubt": String(Math.round((1 - value) * 100) / 100) } : {};
         const shown = this.apart ? text : token.replaceAll("·", " ");
-        const space = !this.apart && shown.startsWith(" ") && from > 0;
+        const space = !this.apart && shown.startsWith(" ") && shown.trim() !== "" && from > 0;
         return html`${space ? " " : nothing}<span role="option" class=${classMap({ token: true, chosen, doubt: this.mode === "doubt" && value !== null, given: from < this.from })}
           tabindex=${first >= from && first < to ? 0 : -1} aria-selected=${chosen} title=${this.titles?.[from] ?? nothing} style=${styleMap(style)}
           @mouseenter=${() => this.tell("hover", { at: from })} @focus=${() => this.tell("hover", { at: from })}
-          @click=${() => this.tell("pick", { at: from })}>${space || (!this.apart && from === 0) ? shown.trimStart() : shown}</span>`;
+          @click=${() => this.tell("pick", { at: from })}>${space || (!this.apart && from === 0 && shown.trim()) ? shown.trimStart() : shown}</span>`;
       })}</div>`;
   }
 

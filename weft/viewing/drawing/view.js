@@ -102,7 +102,7 @@ export class View extends Element {
     return html`<div class="frame" ?data-pinned=${query !== null || key !== null || step !== null}>
       ${this.bar ? nothing : html`<div class="controls">${this.controls()}</div>`}
       <div class="stage" aria-busy=${busy}>${this.draw()}</div>
-      ${inspector === nothing ? nothing : html`<aside class="inspector" aria-label="What is selected">${inspector}</aside>`}
+      ${inspector === nothing ? nothing : html`<aside class=${this.hasSummary ? "inspector always" : "inspector"} aria-label="What is selected">${inspector}</aside>`}
       <div class="time">${this.time()}</div>
       <p class="hidden-text" role="status">${this.spoken()}</p>
     </div>`;
@@ -116,6 +116,8 @@ export class View extends Element {
   /** @returns {any} */ controls() { return nothing; }
   /** @returns {any} */ draw() { return nothing; }
   /** @returns {any} */ inspector() { return nothing; }
+  /** Whether the inspector tells something where nothing is selected, too. */
+  get hasSummary() { return false; }
   /** @returns {any} */ time() { return nothing; }
   /** @returns {string} */ spoken() { return ""; }
   busy() { return false; }

@@ -3,8 +3,8 @@
 // them, and what each layer would write. A click writes one, the space key draws one.
 
 import { counted, percent } from "weft/words.js";
-import { View, define, html, nothing } from "../view.js";
-import { SAMPLING_KEYS, added, drawn, field, isText, reached, shaped, shaping, shown } from "./sampling.js";
+import { View, define, html, keyed, nothing } from "../view.js";
+import { SAMPLING_KEYS, added, drawn, field, isText, reached, shaped, shaping, shown, whole } from "./sampling.js";
 import "weft/bars.js";
 import "weft/figure.js";
 import "weft/lens.js";
@@ -18,6 +18,7 @@ class DecideNext extends View {
     window: { state: true }, // the end of the text that the model sees
     isFilling: { state: true },
     told: { state: true },
+    parts: { state: true }, // of a character, which are written, but no text yet
   };
 
   constructor() {
@@ -26,10 +27,11 @@ class DecideNext extends View {
     this.measured = "";
     this.isFilling = false;
     this.told = "";
+    /** @type {string[]} */ this.parts = [];
     this.dropped = ""; // the token that was written last
-    const seen = () => (this.window ? { text: this.window.text, target: null } : null);
-    this.next = this.ask(() => seen() && ["api/next", seen()]);
-    this.lens = this.ask(() => (seen() && this.model.traces.includes("lens") ? ["api/lens", { ...seen(), target: "" }] : null));
+    const seen = () => ({ text: this.window?.text, target: null, force: { ...this.parts } });
+    this.next = this.ask(() => (this.window ? ["api/next", { ...seen(), step: this.parts.length }] : null));
+    this.lens = this.ask(() => (this.window && this.model.traces.includes("lens") ? ["api/lens", { ...seen(), target: "" }] : null));
   }
 
   willUpdate() {
@@ -38,6 +40,7 @@ class DecideNext extends View {
     if (key === this.measured) return;
     this.measured = key;
     this.told = "";
+    this.parts = [];
     if (!text.endsWith(this.dropped)) this.dropped = "";
     const found = (/** @type {any} */ window) => { if (key === this.measured) this.window = window; };
     reached(this.model, text).then(found, () => found({ text, from: 0, context: null }));
@@ -52,21 +55,28 @@ class DecideNext extends View {
   /** Write one of the likeliest tokens, and go on. @param {number} index */
   #write(index) {
     const { token, text } = this.next.data.tokens[index];
-    if (!isText(text)) {
-      this.told = token === "∎" ? "The model ends the text here." : `${shown(token)} is not a text by itself.`;
+    const before = this.state.text;
+    const parts = [...this.parts, token];
+    const more = isText(text) && !this.parts.length ? added(this.model, before, text) : whole(token === "∎" ? [] : parts);
+    if (more === null) this.parts = parts;
+    if (!more) {
+      this.told = more === null ? `${parts.join("")} is a part of a character.` : token === "∎" ? "The model ends the text here." : `${parts.join("")} is no text.`;
       return;
     }
-    const before = this.state.text;
-    this.dropped = added(this.model, before, text);
+    this.dropped = more;
     this.store.unpin();
-    this.change({ text: before + this.dropped, futures: [], future: 0 });
+    this.change({ text: before + more, futures: [], future: 0 });
   }
 
   /** Draw one token: the lens fills layer by layer, and the word drops into the text. */
   step() {
     if (!this.next.data || this.next.busy || this.problem() !== nothing) return;
     const { text, sampling } = this.state;
-    const index = drawn(this.shaped.chances, text, sampling.seed);
+    const { tokens } = this.next.data;
+    const chances = this.shaped.chances.map((/** @type {number} */ one, /** @type {number} */ i) =>
+      (tokens[i].token === "∎" || (isText(tokens[i].text) && !this.parts.length) || whole([...this.parts, tokens[i].token]) !== "" ? one : 0));
+    if (!chances.some(Boolean)) return;
+    const index = drawn(chances, text + this.parts.join(""), sampling.seed);
     clearTimeout(this.timer);
     if (this.isFilling || !this.lens.data || matchMedia("(prefers-reduced-motion: reduce)").matches) {
       this.isFilling = false;
@@ -95,6 +105,11 @@ class DecideNext extends View {
   /** Take the last token back. */
   #back() {
     const { text } = this.state;
+    if (this.parts.length) {
+      this.parts = [];
+      this.told = "";
+      return;
+    }
     const last = this.lens.data?.tokens.at(-1);
     const size = this.dropped && text.endsWith(this.dropped) ? this.dropped.length : last === "↵" ? 1 : [...(last ?? "x")].length;
     this.dropped = "";
@@ -109,7 +124,7 @@ class DecideNext extends View {
     return html`<div class="choosing">
       <w-figure label="Text" .note=${this.told || (window?.context ? `the model sees the last ${counted(window.context - 1, "token")}` : "space draws a token")} .caption=${this.made()}>
         <div class="sheet"><p class="page" dir="auto"><span class="unseen">${text.slice(0, from)}</span>${text.slice(from, end)}${end < text.length
-          ? html`<span class="dropped" .key=${text}>${text.slice(end)}</span>` : nothing}<span class="caret"></span></p></div>
+          ? keyed(text, html`<span class="dropped">${text.slice(end)}</span>`) : nothing}<span class="unseen">${this.parts.join("")}</span><span class="caret"></span></p></div>
       </w-figure>
       ${this.#bars()}
       ${this.lens.data ? html`<w-figure class="through" label="Lens" .note=${"what each layer would write if it were the last"} .caption=${this.made()} .csv=${() => this.#cells()}>
@@ -135,12 +150,12 @@ class DecideNext extends View {
       title: `by the model itself ${percent(own[i])}`,
     }));
     const kept = chances.filter((/** @type {number} */ one) => one > 0).length;
-    const others = rest > 0 ? `; ${percent(rest)} for the others` : "";
+    const others = rest > 0 ? html`<p class="caption">${percent(rest)} for those beyond the ${counted(data.tokens.length, "likeliest token")}</p>` : nothing;
     const csv = () => [["token", "logit", "probability", "drawn_with"], ...data.tokens.map((/** @type {any} */ { token, logit }, /** @type {number} */ i) =>
       [token, logit, own[i], chances[i]])];
-    return html`<w-figure class="beside" label="Next token" .note=${`${rest > 0 ? "all" : kept} of ${counted(data.vocabulary, "token")} can be drawn${others}`} .caption=${this.made()} .csv=${csv}>
+    return html`<w-figure class="beside" label="Next token" .note=${`${rest > 0 ? "all" : kept} of ${data.vocabulary.toLocaleString("en")} left`} .caption=${this.made()} .csv=${csv}>
       <w-bars name="the likeliest next tokens" pickable .rows=${rows} .most=${Math.max(...chances)} @w-hover=${(/** @type {Event} */ event) => event.stopPropagation()}
-        @w-pick=${(/** @type {CustomEvent} */ event) => { event.stopPropagation(); this.#write(event.detail.index); }}></w-bars></w-figure>`;
+        @w-pick=${(/** @type {CustomEvent} */ event) => { event.stopPropagation(); this.#write(event.detail.index); }}></w-bars>${others}</w-figure>`;
   }
 
   #cells() {
@@ -160,7 +175,7 @@ class DecideNext extends View {
 
 /** One token in every pane. */
 function steps() {
-  for (const view of /** @type {DecideNext[]} */ ([...document.querySelectorAll("v-decide-next")])) view.step();
+  for (const view of /** @type {any[]} */ ([...document.querySelectorAll("v-decide-next")])) view.step();
 }
 
 define("v-decide-next", DecideNext);

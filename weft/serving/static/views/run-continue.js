@@ -5,7 +5,7 @@
 import { counted, fixed, percent } from "weft/words.js";
 import { post, stream } from "../api.js";
 import { View, classMap, define, html, nothing, repeat } from "../view.js";
-import { SAMPLING_KEYS, added, field, hasWords, isSampling, isText, reached, shaped, shaping, shown } from "./sampling.js";
+import { SAMPLING_KEYS, added, field, isSampling, isText, reached, shaped, shaping, shown } from "./sampling.js";
 import "weft/bars.js";
 import "weft/figure.js";
 import "weft/tree.js";
@@ -101,7 +101,7 @@ class RunContinue extends View {
   async #write(key, before, { text, tokens, ...sampling }) {
     const first = text ? [{ text, logProb: null, top: [] }] : [];
     /** @type {Written} */
-    const written = { tokens: first, before: before + text, finish: "", error: null, seconds: 0, isDone: false, stop: new AbortController() };
+    const written = { tokens: [...first], before: before + text, finish: "", error: null, seconds: 0, isDone: false, stop: new AbortController() };
     known.set(key, written);
     const { signal } = written.stop;
     const { base } = this.model;
@@ -232,13 +232,14 @@ class RunContinue extends View {
   #others(step) {
     const token = this.#tokens(this.at)[step];
     const before = this.#before(this.at, step);
-    const [own, future] = [token.text, this.futures[this.#owner(step)]];
-    const same = (/** @type {string} */ text) => added(this.model, before, text) === own;
+    const future = this.futures[this.#owner(step)];
+    const same = (/** @type {string} */ text) => added(this.model, before, text) === token.text;
     const sampling = { ...future, temperature: future.temperature * this.state.temperature };
     const natural = sampling.temperature === 1 && !sampling.top_k && sampling.top_p === 1;
     if (!this.whole) {
       const rows = token.top.map(([text, logProb]) => bar(text, Math.exp(logProb), same(text), isText(text)));
-      return { rows, texts: token.top.map(([text]) => text), caption: natural || token.logProb === null ? nothing : "By the model itself:" };
+      const own = token.logProb === null ? nothing : html`${natural ? "Drawn with" : "By the model itself, it has"} probability <b class="number">${percent(Math.exp(token.logProb))}</b>.`;
+      return { rows, texts: token.top.map(([text]) => text), caption: own };
     }
     const { tokens, log_sum } = this.whole;
     const { chances } = shaped(this.whole, sampling);
@@ -273,7 +274,7 @@ class RunContinue extends View {
 
   /** One button for both panes. @param {"goOn" | "another" | "stop"} act */
   #all(act) {
-    const panes = /** @type {RunContinue[]} */ ([...document.querySelectorAll("v-run-continue")]);
+    const panes = /** @type {any[]} */ ([...document.querySelectorAll("v-run-continue")]);
     for (const pane of panes.filter((one) => one === this || one.store.state.b?.futures)) pane.act(act);
   }
 
@@ -370,7 +371,7 @@ class RunContinue extends View {
     const { rows, caption, texts } = this.#others(step);
     return html`<h3>${shown(token.text)} <span class="soft">token ${step + 1}</span></h3>
       <p class="caption">${caption}</p>
-      <w-bars name="what might have been written" pickable .rows=${rows} @w-pick=${(/** @type {CustomEvent} */ event) => {
+      <w-bars name="what might have been written" pickable .rows=${rows} .most=${Math.max(...rows.map(({ value }) => value), 0.01)} @w-pick=${(/** @type {CustomEvent} */ event) => {
         event.stopPropagation();
         const text = texts[event.detail.index];
         if (isText(text) && added(this.model, this.#before(this.at, step), text) !== token.text) this.#fork(step, text);
@@ -398,6 +399,9 @@ class RunContinue extends View {
     super.updated();
     const field = /** @type {HTMLElement} */ (this.querySelector(".prompt"));
     if (document.activeElement !== field && field.textContent !== this.state.text) field.textContent = this.state.text;
+    const written = this.#written(this.at);
+    const sheet = /** @type {HTMLElement} */ (this.querySelector(".sheet"));
+    if (written && !written.isDone && this.selection.step === null) sheet.scrollTop = sheet.scrollHeight; // what is written stays in sight
   }
 
   /** A click beside the text is one into it. @param {MouseEvent} event */
@@ -439,7 +443,7 @@ const line = (text) => text.replaceAll("\n", "↵").trim() || "…";
 function agrees(found, before, token, model) {
   if (token.logProb === null) return true;
   const own = found.tokens.find((/** @type {any} */ { text }) => added(model, before, text) === token.text);
-  return own ? Math.abs(own.logit - found.log_sum - token.logProb) < 0.02 : token.top.length > 0 && hasWords(model) === false && found.vocabulary > found.tokens.length;
+  return own ? Math.abs(own.logit - found.log_sum - token.logProb) < 0.02 : found.vocabulary > found.tokens.length;
 }
 
 /**

@@ -107,6 +107,18 @@ export const added = (model, before, text) => (hasWords(model) && before && !/\s
 /** A token on its own, as people read it. @param {string} token as the service shows it, or its text */
 export const shown = (token) => label(token.replaceAll(" ", "·").replaceAll("\n", "↵")) || token;
 
+/**
+ * The text of parts of characters: null as long as they are not whole, "" if they will never be.
+ * @param {string[]} parts as the service shows them, such as <C3> and <A9>
+ */
+export function whole(parts) {
+  const pieces = parts.join("").replaceAll("·", " ").split(/(<[89A-F][0-9A-F]>)/).filter(Boolean);
+  const bytes = pieces.flatMap((one) => (/^<[89A-F][0-9A-F]>$/.test(one) ? [parseInt(one.slice(1), 16)] : [...new TextEncoder().encode(one)]));
+  const begun = new TextDecoder().decode(Uint8Array.from(bytes), { stream: true });
+  if (begun.includes("\ufffd")) return "";
+  return new TextEncoder().encode(begun).length === bytes.length ? begun : null;
+}
+
 /** Whether a token is a text: not the end, nor a part of a character. @param {string} text */
 export const isText = (text) => text !== "" && text !== "∎" && !text.includes("\ufffd") && !/^<[89A-F][0-9A-F]>$/.test(text);
 

@@ -1,7 +1,7 @@
 // @ts-check
 // Surprise: a text coloured by the log-probability of each token, with what was expected instead.
 
-import { counted, fixed, percent } from "weft/words.js";
+import { fixed, percent } from "weft/words.js";
 import { View, define, html, nothing } from "../view.js";
 import { hasWords, shown } from "./sampling.js";
 import "weft/bars.js";
@@ -16,7 +16,7 @@ const LISTED = 12; // of the most surprising tokens
 class Surprise extends View {
   constructor() {
     super();
-    this.rated = this.ask(() => ["api/run", { target: "", force: {}, top: 8 }]);
+    this.rated = this.ask(() => ["api/run", { target: "", force: {}, top: 6 }]);
   }
 
   /** @param {any} detail */
@@ -58,8 +58,12 @@ class Surprise extends View {
       [token, this.steps[i]?.log_prob ?? "", this.steps[i]?.rank ?? "", this.steps[i]?.top[0].token ?? ""])];
     return html`<w-figure label="How surprising each token is" .caption=${this.made()} .csv=${csv}
         .note=${html`<span class="scale"><span>expected</span><i></i><span>${MOST} nats: one in a thousand</span></span>`}>
-      <div class="sheet surprising"><w-tokens class="page" mode="shade" name="tokens by surprise" .tokens=${tokens} .values=${values} .selected=${step !== null && step < losses.length ? step : null}></w-tokens></div>
+      <div class="sheet surprising"><w-tokens class="page" style=${`--letters: ${this.rated.data.text.length}`} mode="shade" name="tokens by surprise" .tokens=${tokens} .values=${values} .selected=${step !== null && step < losses.length ? step : null}></w-tokens></div>
     </w-figure>`;
+  }
+
+  get hasSummary() {
+    return true;
   }
 
   inspector() {
@@ -117,7 +121,7 @@ function context(tokens, at, words) {
   const between = words ? " " : "";
   const text = (/** @type {number} */ from, /** @type {number} */ to) => tokens.slice(Math.max(0, from), to).map((one) => one.replaceAll("·", " ").replaceAll("\n", "↵")).join(between);
   const own = shown(tokens[at]);
-  return [...own].length > 3 ? own : `${text(at - 6, at)}[${text(at, at + 1)}]${text(at + 1, at + 4)}`;
+  return [...tokens[at]].length > 3 ? own : `${text(at - 6, at)}[${text(at, at + 1)}]${text(at + 1, at + 4)}`;
 }
 
 define("v-surprise", Surprise);
