@@ -1,6 +1,6 @@
 import js from "@eslint/js";
 
-const names = ["AbortController", "ResizeObserver", "TextDecoder", "TextDecoderStream", "URLSearchParams", "Blob", "CustomEvent", "CustomEventTarget",
+const names = ["AbortController", "ResizeObserver", "TextDecoder", "TextEncoder", "TextDecoderStream", "URLSearchParams", "Blob", "CustomEvent", "CustomEventTarget",
   "Document", "DOMRect", "Element", "Event", "EventTarget", "HTMLCanvasElement", "HTMLElement", "Image", "ImageData", "Intl", "KeyboardEvent", "Node", "Path2D", "SVGSVGElement",
   "Text", "URL", "XMLSerializer", "addEventListener", "atob", "cancelAnimationFrame", "clearTimeout", "customElements", "dispatchEvent", "document", "fetch",
   "getComputedStyle", "history", "innerHeight", "innerWidth", "localStorage", "location", "matchMedia", "navigator", "performance", "removeEventListener",

@@ -10,7 +10,10 @@ const LONGEST = 6000; // characters of a text; a longer one is not put into the 
 const from = (least) => (value) => Number.isInteger(value) && value >= least;
 const isText = (value) => typeof value === "string";
 
-/** What each key of every view may be. A view adds its own as `keys: {name: {first, allowed}}`. @type {Record<string, any>} */
+/**
+ * What each key of every view may be. A view adds its own as `keys: {name: {first, allowed}}`.
+ * @type {Record<string, any>}
+ */
 export const KEYS = {
   model: { first: "", allowed: isText },
   text: { first: "", allowed: isText },
@@ -21,7 +24,8 @@ export const KEYS = {
 const SELECTED = { q: "query", k: "key", t: "step" };
 
 const plain = (text) =>
-  encodeURIComponent(text).replace(/%(20|2C|3A|5B|5D|7B|7D|22)/g, (code) => (code === "%20" ? "+" : decodeURIComponent(code)));
+  encodeURIComponent(text).replace(/%(20|2C|3A|5B|5D|7B|7D|22)/g, (code) => (code === "%20" ? "+"
+    : decodeURIComponent(code)));
 
 /** @param {any} value */
 const said = (value) => (typeof value === "string" ? value : JSON.stringify(value));
@@ -43,7 +47,8 @@ export function written(view, state, first) {
   for (const key of Object.keys(KEYS)) {
     if (!OF_PANE.includes(key) && said(state[key]) !== said(first[key])) pairs.push([key, said(state[key])]);
   }
-  if (state.b) pairs.push(["b", "1"], ...pane(state.b, state, false).map(([key, value]) => /** @type {[string, string]} */ ([`b.${key}`, value])));
+  if (state.b) pairs.push(["b", "1"], ...pane(state.b, state, false).map(([key, value]) =>
+    /** @type {[string, string]} */ ([`b.${key}`, value])));
   return `#/${view}?${pairs.map(([key, value]) => `${key}=${plain(value)}`).join("&")}`;
 }
 
@@ -55,7 +60,8 @@ function pane(state, first, whole) {
     const value = state[key];
     if (value === undefined) continue;
     if (key === "off") {
-      if (value.length || !whole) pairs.push([key, value.map((one) => `${one.kind}.${one.layer}.${one.head}`).join(",")]);
+      if (value.length || !whole) pairs.push([key,
+        value.map((one) => `${one.kind}.${one.layer}.${one.head}`).join(",")]);
     } else if (key === "replace" || key === "force") {
       for (const [at, token] of Object.entries(value)) pairs.push([`${key}.${at}`, String(token)]);
     } else if ((whole && key === "text") || said(value) !== said(first[key])) {
@@ -80,7 +86,8 @@ export function read(hash, kinds) {
     if (name === "b") state.b ??= {};
     else if (name.startsWith("b.")) of(state.b ??= {}, name.slice(2), value, kinds);
     else if (name === "at") [state.pin.site, state.pin.unit] = at(value);
-    else if (Object.hasOwn(SELECTED, name)) state.pin[/** @type {any} */ (SELECTED)[name]] = /^\d+$/.test(value) ? Number(value) : null;
+    else if (Object.hasOwn(SELECTED, name)) state.pin[/** @type {any} */ (SELECTED)[name]] = /^\d+$/.test(value)
+      ? Number(value) : null;
     else of(state, name, value, kinds);
   }
   return { view, state };
@@ -92,12 +99,19 @@ function at(value) {
   return [site, /^[1-9]\d*$/.test(unit ?? "") ? Number(unit) : null];
 }
 
-/** Take one part of an address into a state. @param {State} state @param {string} name @param {string} value @param {string[]} kinds */
+/**
+ * Take one part of an address into a state.
+ * @param {State} state
+ * @param {string} name
+ * @param {string} value
+ * @param {string[]} kinds
+ */
 function of(state, name, value, kinds) {
   const [key, index] = name.split(".");
   if (key === "off") {
     const heads = value.split(",").filter(Boolean).map((one) => one.split("."));
-    state.off = heads.filter(([kind, ...numbers]) => kinds.includes(kind) && numbers.length === 2 && numbers.every((n) => /^[1-9]\d*$/.test(n)))
+    state.off = heads.filter(([kind, ...numbers]) => kinds.includes(kind) && numbers.length === 2
+      && numbers.every((n) => /^[1-9]\d*$/.test(n)))
       .map(([kind, layer, head]) => ({ kind, layer: Number(layer), head: Number(head) }));
   } else if ((key === "replace" || key === "force") && /^\d+$/.test(index ?? "")) {
     state[key] = { ...state[key], [index]: value };

@@ -7,7 +7,10 @@ const answers = new Map();
 const JSON_TYPE = { "Content-Type": "application/json" };
 const BINARY = "application/octet-stream";
 
-/** @typedef {{signal?: AbortSignal, base?: string, binary?: boolean}} Asking base: "models/NAME/" of one of several models */
+/**
+ * @typedef {{signal?: AbortSignal, base?: string, binary?: boolean}} Asking base: "models/NAME/" of one of several
+ *  models
+ */
 
 /** @param {string} path @param {Asking} [asking] */
 export function get(path, asking = {}) {
@@ -30,7 +33,12 @@ export function useKey(key) {
   sessionStorage.setItem("key", key);
 }
 
-/** The events of a streamed answer in the form of OpenAI, as objects. @param {string} path @param {object} body @param {Asking} [asking] */
+/**
+ * The events of a streamed answer in the form of OpenAI, as objects.
+ * @param {string} path
+ * @param {object} body
+ * @param {Asking} [asking]
+ */
 export async function* stream(path, body, asking = {}) {
   for await (const event of pieces(path, { ...body, stream: true }, "text/event-stream", "\n\n", asking)) {
     const data = event.replace(/^data: /, "");
@@ -76,7 +84,8 @@ function sent(path, options) {
 
 /** The error that an answer tells, in weft's shape or in OpenAI's. @param {Response} answer @param {any} told */
 function wrong(answer, { error: told }) {
-  const error = /** @type {Error & {status?: number}} */ (new Error(told?.message ?? told ?? `The service answered ${answer.status}.`));
+  const error = /** @type {Error & {status?: number}} */ (new Error(told?.message ?? told
+    ?? `The service answered ${answer.status}.`));
   error.status = answer.status;
   return error;
 }
@@ -96,7 +105,10 @@ async function ask(path, options, { signal, base = "" }) {
   return answers.get(known);
 }
 
-/** The length of a header (4 bytes), the header as JSON, and numbers after it: {…header, numbers}. @param {ArrayBuffer} bytes */
+/**
+ * The length of a header (4 bytes), the header as JSON, and numbers after it: {…header, numbers}.
+ * @param {ArrayBuffer} bytes
+ */
 function unpacked(bytes) {
   const length = new DataView(bytes).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 4, length)));

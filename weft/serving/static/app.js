@@ -10,8 +10,10 @@ import { VIEWS } from "./views/index.js";
 import { languageName } from "./view.js";
 import "./line.js";
 
-const KEYS_HELP = [["1 – 7", "views"], ["/", "the text"], ["[ ]", "layer"], [", .", "head"], ["← →", "token"], ["↑ ↓", "what it looks at"], ["space", "play"],
-  ["p", "pin"], ["b", "a second one"], ["f", "present"], ["s", "save the figure"], ["Esc", "let go"], ["?", "these keys"]];
+const KEYS_HELP = [["1 – 7", "views"], ["/", "the text"], ["[ ]", "layer"], [", .", "head"], ["← →", "token"],
+  ["↑ ↓", "what it looks at"], ["space", "play"],
+  ["p", "pin"], ["b", "a second one"], ["f", "present"], ["s", "save the figure"], ["Esc", "let go"],
+    ["?", "these keys"]];
 
 for (const { keys } of VIEWS) Object.assign(address.KEYS, keys);
 
@@ -83,7 +85,7 @@ class Page extends Element {
   }
 
   #read() {
-    if (location.hash === this.shown) return;
+    if (this.shown && location.hash === this.shown) return;
     const { view, state } = address.read(location.hash, this.model.kinds.map((/** @type {any} */ { name }) => name));
     this.view = this.views.find(({ name }) => name === view) ?? (this.shown ? this.view : this.views[0]);
     if (state) this.store.read(state);
@@ -101,13 +103,13 @@ class Page extends Element {
     if (changes) history[how === "chosen" && location.hash.includes("?") ? "pushState" : "replaceState"](null, "", now);
   }
 
-  /** @param {Described} view */
   #open(view) {
     if (view === this.view) return;
     this.store.hover(null);
     this.view = view;
     this.#save("chosen");
-    this.updateComplete.then(() => /** @type {HTMLElement | null} */ (this.querySelector("main"))?.focus({ preventScroll: true }));
+    this.updateComplete.then(() => /** @type {HTMLElement | null} */ (this.querySelector("main"))?.focus({
+      preventScroll: true }));
   }
 
   /** The model of a pane: another one may be served, too. @param {"a" | "b"} pane */
@@ -117,7 +119,8 @@ class Page extends Element {
     const known = this.model.models?.find((one) => one.name === name);
     if (!known) return this.model;
     if (!this.others[name]) {
-      get("api/model", { base: known.base }).then((answer) => { this.others = { ...this.others, [name]: { ...answer, base: known.base } }; },
+      get("api/model", { base: known.base }).then((answer) => { this.others = { ...this.others, [name]: { ...answer,
+        base: known.base } }; },
         (error) => { this.trouble = error; });
       return null;
     }
@@ -126,12 +129,12 @@ class Page extends Element {
 
   #second() {
     this.store.set({ b: this.store.state.b ? null : {} });
-    if (this.store.state.b) this.updateComplete.then(() => /** @type {HTMLElement | null} */ (this.querySelector("w-input[pane=b] textarea"))?.focus());
+    if (this.store.state.b) this.updateComplete.then(() =>
+      /** @type {HTMLElement | null} */ (this.querySelector("w-input[pane=b] textarea"))?.focus());
   }
 
   // Keys.
 
-  /** @param {KeyboardEvent} event */
   #key(event) {
     const target = /** @type {HTMLElement} */ (event.target);
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -145,7 +148,7 @@ class Page extends Element {
     act();
   }
 
-  /** What a key does here, or null. @param {string} key @param {HTMLElement} target @returns {(() => any) | null} */
+  /** What a key does here, or null. @returns {(() => any) | null} */
   #act(key, target) {
     const { store, views } = this;
     const { pin } = store.state;
@@ -178,7 +181,8 @@ class Page extends Element {
       case "f": return () => this.#present();
       case "s": return () => /** @type {any} */ (this.querySelector("w-figure"))?.save("svg");
       case "?": return () => /** @type {HTMLDialogElement} */ (this.querySelector("dialog")).showModal();
-      case "Escape": return () => (this.isPresenting && pin.query === null && pin.key === null && pin.step === null ? this.#present() : store.unpin());
+      case "Escape": return () => (this.isPresenting && pin.query === null && pin.key === null && pin.step === null
+        ? this.#present() : store.unpin());
       default:
     }
     if (isOwn) return null;
@@ -187,7 +191,8 @@ class Page extends Element {
       case "ArrowLeft": return along("query", -1);
       case "ArrowDown": return along("key", 1);
       case "ArrowUp": return along("key", -1);
-      case " ": return () => (shown?.step ? this.querySelectorAll("main > *").forEach((/** @type {any} */ view) => view.step?.()) : /** @type {any} */ (this.querySelector("w-time"))?.toggle());
+      case " ": return () => (shown?.step ? this.querySelectorAll("main > *").forEach((/** @type {any} */ view) =>
+        view.step?.()) : /** @type {any} */ (this.querySelector("w-time"))?.toggle());
       default: return null;
     }
   }
@@ -200,7 +205,6 @@ class Page extends Element {
     if (this.isPresenting && scenes.length) this.#toScene(Math.max(0, here));
   }
 
-  /** @param {number} to */
   #toScene(to) {
     const scenes = this.model.scenes;
     this.scene = Math.max(0, Math.min(to, scenes.length - 1));
@@ -209,37 +213,51 @@ class Page extends Element {
 
   #theme() {
     const root = document.documentElement;
-    const dark = getComputedStyle(root).colorScheme === "dark" || (!root.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+    const dark = getComputedStyle(root).colorScheme === "dark" || (!root.dataset.theme
+      && matchMedia("(prefers-color-scheme: dark)").matches);
     root.dataset.theme = dark ? "light" : "dark";
     keep("theme", root.dataset.theme);
     dispatchEvent(new Event("theme"));
   }
 
   render() {
-    if (this.trouble && !this.model) return html`<main class="alone"><p class="trouble" role="alert">${this.trouble.message}</p>${this.trouble.status === 403 ? this.#keyForm() : nothing}</main>`;
+    if (this.trouble && !this.model) return html`<main class="alone"><p class="trouble"
+      role="alert">${this.trouble.message}</p>${this.trouble.status === 403 ? this.#keyForm() : nothing}</main>`;
     if (!this.model) return nothing;
     const { store, view, model, views } = this;
     const models = model.models ?? [];
     const link = (one) => html`<a href="#/${one.name}" aria-current=${one === view ? "page" : nothing}
       @click=${(event) => { event.preventDefault(); this.#open(one); }}>${one.label}</a>`;
     return html`
-      <a class="skip" href="#view" @click=${(event) => { event.preventDefault(); /** @type {any} */ (this.querySelector("main")).focus(); }}>To the view</a>
+      <a class="skip" href="#view"
+        @click=${(event) => {
+          event.preventDefault(); /** @type {any} */ (this.querySelector("main")).focus(); }}>To the view</a>
       <header class="top">
         <h1>weft</h1>
-        ${models.length > 1 ? html`<select aria-label="model" @change=${(event) => store.set({ model: event.target.value, pin: store.first.pin, off: [] })}>${models.map((one) =>
-          html`<option .selected=${one.name === (store.state.model || model.name)}>${one.name}</option>`)}</select>` : html`<span class="model" title="The model that is served">${model.name}</span>`}
+        ${models.length > 1 ? html`<select aria-label="model"
+          @change=${(event) => store.set({ model: event.target.value, pin: store.first.pin,
+            off: [] })}>${models.map((one) =>
+          html`<option .selected=${one.name === (store.state.model || model.name)}>${one.name}</option>`)}</select>`
+            : html`<span class="model" title="The model that is served">${model.name}</span>`}
         <nav aria-label="Views">${views.map(link)}</nav>
         <span class="tools">
-          <button type="button" class="tool" aria-pressed=${Boolean(store.state.b)} title="A second one beside it (b)" @click=${() => this.#second()}>⊕<span class="hidden-text">second pane</span></button>
-          <button type="button" class="tool" aria-pressed=${this.isPresenting} title="Present (f)" @click=${() => this.#present()}>⤢<span class="hidden-text">present</span></button>
-          <button type="button" class="tool" title="Dark or light" @click=${() => this.#theme()}>◐<span class="hidden-text">dark or light</span></button>
-          <button type="button" class="tool" title="Keys (?)" @click=${() => /** @type {any} */ (this.querySelector("dialog")).showModal()}>?<span class="hidden-text">keys</span></button>
+          <button type="button" class="tool" aria-pressed=${Boolean(store.state.b)} title="A second one beside it (b)"
+            @click=${() => this.#second()}>⊕<span class="hidden-text">second pane</span></button>
+          <button type="button" class="tool" aria-pressed=${this.isPresenting} title="Present (f)"
+            @click=${() => this.#present()}>⤢<span class="hidden-text">present</span></button>
+          <button type="button" class="tool" title="Dark or light" @click=${() => this.#theme()}>◐<span
+            class="hidden-text">dark or light</span></button>
+          <button type="button" class="tool" title="Keys (?)"
+            @click=${() => /** @type {any} */ (this.querySelector("dialog")).showModal()}>?<span
+              class="hidden-text">keys</span></button>
         </span>
       </header>
       <div class="lines-of-input" data-panes=${store.panes.length}>${store.panes.map((pane) => {
         const own = this.modelOf(pane);
-        return own ? html`<w-input .store=${store} .model=${own} .models=${models} .languages=${own.languages.map(languageName)} pane=${pane}
-          ?data-bare=${Boolean(view.hasOwnInput) && pane === "a" && !store.state.b} .hasTarget=${view.hasTarget ?? true}></w-input>` : nothing;
+        return own ? html`<w-input .store=${store} .model=${own} .models=${models}
+          .languages=${own.languages.map(languageName)} pane=${pane}
+          ?data-bare=${Boolean(view.hasOwnInput) && pane === "a" && !store.state.b} .hasTarget=${view.hasTarget
+            ?? true}></w-input>` : nothing;
       })}</div>
       ${this.isPresenting ? this.#title() : this.bar}
       <main id="view" tabindex="-1" aria-label=${view.label} data-panes=${store.panes.length} data-view=${view.name}>
@@ -252,16 +270,19 @@ class Page extends Element {
   /** The view, once for each pane; between them the difference, where the view has one. */
   #shown() {
     const { store, view } = this;
-    const tags = store.panes.flatMap((pane) => (pane === "b" && view.difference ? [["difference", view.difference], ["b", view.tag]] : [[pane, view.tag]]));
+    const tags = store.panes.flatMap((pane) => (pane === "b" && view.difference ? [["difference", view.difference],
+      ["b", view.tag]] : [[pane, view.tag]]));
     return tags.map(([pane, tag]) => {
       const model = this.modelOf(pane === "b" ? "b" : "a");
       if (!model) return nothing;
-      if (!view.needs.every((trace) => model.traces.includes(trace))) return html`<p class="empty">${model.name} has nothing to show here.</p>`;
-      return this.#element(tag, pane, { store, model, pane, bar: this.bar, modelB: pane === "difference" ? this.modelOf("b") : null });
+      if (!view.needs.every((trace) => model.traces.includes(trace))) return html`<p
+        class="empty">${model.name} has nothing to show here.</p>`;
+      return this.#element(tag, pane, { store, model, pane, bar: this.bar, modelB: pane === "difference"
+        ? this.modelOf("b") : null });
     });
   }
 
-  /** An element of the view, made once. @param {string} tag @param {string} pane @param {object} properties */
+  /** An element of the view, made once. */
   #element(tag, pane, properties) {
     if (this.elements.view !== this.view) this.elements = { view: this.view, by: new Map() };
     const { by } = this.elements;
@@ -274,20 +295,27 @@ class Page extends Element {
   #title() {
     const scenes = this.model.scenes ?? [];
     const scene = scenes.find((one, i) => i === this.scene && one.address === location.hash) ?? scenes[this.scene];
-    return html`<div class="scene"><b>${scene?.title ?? `${this.view.label} · ${this.model.name}`}</b><span dir="auto">${scene?.caption ?? this.store.panes.map((pane) => this.store.of(pane).text).join(" | ")}</span>
+    return html`<div class="scene"><b>${scene?.title ?? `${this.view.label} · ${this.model.name}`}</b><span
+      dir="auto">${scene?.caption ?? this.store.panes.map((pane) => this.store.of(pane).text).join(" | ")}</span>
       ${scenes.length ? html`<span class="number">${this.scene + 1} / ${scenes.length}</span>` : nothing}
-      <button type="button" class="tool" @click=${() => this.#present()} title="End (Esc)">×<span class="hidden-text">end the presentation</span></button></div>`;
+      <button type="button" class="tool" @click=${() => this.#present()} title="End (Esc)">×<span
+        class="hidden-text">end the presentation</span></button></div>`;
   }
 
   #help() {
-    return html`<dialog aria-label="Keys"><h2>Keys</h2><dl>${KEYS_HELP.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl>
-      <label class="control"><input type="checkbox" .checked=${live(this.hasKeys)} @change=${(event) => { this.hasKeys = event.target.checked; keep("keys", this.hasKeys ? "on" : "off"); }}> These keys work</label>
+    return html`<dialog aria-label="Keys"><h2>Keys</h2><dl>${KEYS_HELP.map(([key, what]) =>
+      html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl>
+      <label class="control"><input type="checkbox" .checked=${live(this.hasKeys)}
+        @change=${(event) => { this.hasKeys = event.target.checked; keep("keys", this.hasKeys ? "on"
+          : "off"); }}> These keys work</label>
       <form method="dialog"><button class="button">Close</button></form></dialog>`;
   }
 
   #keyForm() {
-    return html`<form class="controls" @submit=${(event) => { event.preventDefault(); useKey(event.target.elements.key.value); this.#begin(); }}>
-      <label class="control"><span>API key</span><input name="key" type="password" autocomplete="off"></label><button class="button">Continue</button></form>`;
+    return html`<form class="controls"
+      @submit=${(event) => { event.preventDefault(); useKey(event.target.elements.key.value); this.#begin(); }}>
+      <label class="control"><span>API key</span><input name="key" type="password" autocomplete="off"></label><button
+        class="button">Continue</button></form>`;
   }
 }
 

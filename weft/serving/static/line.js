@@ -32,14 +32,12 @@ export class Line extends Element {
     this.watching = new Watching(this, () => this.store);
   }
 
-  /** @param {Event} event @param {"text" | "target"} key */
   #typed(event, key) {
     const { value } = /** @type {HTMLTextAreaElement} */ (event.target);
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.#set({ [key]: value }, true), PAUSE);
   }
 
-  /** @param {KeyboardEvent} event @param {"text" | "target"} key */
   #entered(event, key) {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
@@ -47,7 +45,6 @@ export class Line extends Element {
     this.#set({ [key]: /** @type {HTMLTextAreaElement} */ (event.target).value }, false);
   }
 
-  /** @param {any} change @param {boolean} typing */
   #set(change, typing) {
     const other = "text" in change ? { sentence: 1, target: "", replace: {}, force: {}, futures: [] } : {};
     this.store.hover(null);
@@ -60,7 +57,8 @@ export class Line extends Element {
     const asked = `${text} ${sentence} ${this.model.base}`;
     if (asked === this.asked) return;
     this.asked = asked;
-    looked(this.store, this.pane, this.model).then((place) => { if (asked === this.asked) this.place = place; }, () => {});
+    looked(this.store, this.pane, this.model).then((place) => { if (asked === this.asked) this.place = place; },
+      () => {});
   }
 
   render() {
@@ -72,19 +70,28 @@ export class Line extends Element {
     const name = isPair ? this.languages[0] : "Text";
     return html`<div class="line">
       ${store.panes.length > 1 ? html`<b class="pane-name">${pane.toUpperCase()}</b>` : nothing}
-      ${pane === "b" && this.models.length > 1 ? menu("model of B", this.models.map((one) => [one.name, one.name]), state.model || this.models[0].name,
+      ${pane === "b" && this.models.length > 1 ? menu("model of B", this.models.map((one) => [one.name, one.name]),
+        state.model || this.models[0].name,
         (chosen) => store.change("b", { model: chosen, off: [] })) : nothing}
-      <label class="field"><span>${name}</span><textarea rows="1" dir="auto" spellcheck="false" autocomplete="off" placeholder="Type or paste a text"
-        data-field="text" .value=${live(this.timerOf("text") ?? state.text)} @input=${(event) => this.#typed(event, "text")}
+      <label class="field"><span>${name}</span><textarea rows="1" dir="auto" spellcheck="false" autocomplete="off"
+        placeholder="Type or paste a text"
+        data-field="text" .value=${live(this.timerOf("text") ?? state.text)} @input=${(event) => this.#typed(event,
+          "text")}
         @keydown=${(event) => this.#entered(event, "text")}></textarea></label>
-      ${of > 1 ? html`<span class="origin control"><span>Sentence</span>${menu("number of the sentence", numbers(of), number,
-        (next) => store.change(pane, { sentence: Number(next), target: "" }))}<span>of ${of}</span><q dir="auto">${sentence}</q></span>` : nothing}
-      ${isPair && this.hasTarget ? html`<label class="field target"><span>${this.languages[1]}</span><textarea rows="1" dir="auto" spellcheck="false" autocomplete="off"
-        placeholder=${known.translation} data-field="target" .value=${live(state.target)} @input=${(event) => this.#typed(event, "target")}
+      ${of > 1 ? html`<span class="origin control"><span>Sentence</span>${menu("number of the sentence", numbers(of),
+        number,
+        (next) => store.change(pane, { sentence: Number(next), target: "" }))}<span>of ${of}</span><q
+          dir="auto">${sentence}</q></span>` : nothing}
+      ${isPair && this.hasTarget ? html`<label class="field target"><span>${this.languages[1]}</span><textarea rows="1"
+        dir="auto" spellcheck="false" autocomplete="off"
+        placeholder=${known.translation} data-field="target" .value=${live(state.target)}
+          @input=${(event) => this.#typed(event, "target")}
         @keydown=${(event) => this.#entered(event, "target")}></textarea></label>` : nothing}
-      ${!isPair && this.hasTarget && known.translation ? html`<span class="origin control"><span>likeliest continuation</span><q dir="auto">${known.translation}</q></span>` : nothing}
+      ${!isPair && this.hasTarget && known.translation ? html`<span class="origin
+        control"><span>likeliest continuation</span><q dir="auto">${known.translation}</q></span>` : nothing}
       ${pane === "a" ? this.#examples() : nothing}
-    </div>${known.guessing ? html`<p class="guessing" role="note">${known.guessing}</p>` : nothing}${this.#whatIfs(state)}`;
+    </div>${known.guessing ? html`<p class="guessing" role="note">${known.guessing}</p>`
+      : nothing}${this.#whatIfs(state)}`;
   }
 
   /** While someone types, the field keeps what is typed. @param {string} key */
@@ -96,23 +103,32 @@ export class Line extends Element {
   #examples() {
     const { examples } = this.model;
     if (!examples.length) return nothing;
-    return html`<details class="menu examples" @focusout=${closed} @keydown=${(event) => event.key === "Escape" && shut(event)}>
-      <summary>Examples</summary><div>${examples.map((/** @type {any} */ { name, text, note }) => html`<button type="button" title=${text}
-        @click=${(event) => { shut(event); clearTimeout(this.timer); this.timer = 0; this.#set({ text }, false); }}>${name}${note ? html` <small>${note}</small>` : nothing}</button>`)}</div></details>`;
+    return html`<details class="menu examples" @focusout=${closed} @keydown=${(event) => event.key === "Escape"
+      && shut(event)}>
+      <summary>Examples</summary><div>${examples.map((/** @type {any} */ { name, text, note }) => html`<button
+        type="button" title=${text}
+        @click=${(event) => { shut(event); clearTimeout(this.timer); this.timer = 0; this.#set({ text },
+          false); }}>${name}${note ? html` <small>${note}</small>` : nothing}</button>`)}</div></details>`;
   }
 
-  /** What is changed in the model or its input; each can be taken back. @param {any} state */
+  /** What is changed in the model or its input; each can be taken back. */
   #whatIfs({ off, replace, force, temperature }) {
     const kind = (name) => this.model.kinds.find((one) => one.name === name)?.label ?? name;
     const chips = [
-      ...off.map((head) => [`${kind(head.kind)} ${head.layer}·${head.head} off`, { off: off.filter((one) => one !== head) }]),
-      ...Object.entries(replace).map(([at, token]) => [`token ${Number(at) + 1} = “${token}”`, { replace: without(replace, at) }]),
-      ...Object.entries(force).map(([at, token]) => [`step ${Number(at) + 1} writes “${String(token).replaceAll("·", " ").trim()}”`, { force: without(force, at) }]),
+      ...off.map((head) => [`${kind(head.kind)} ${head.layer}·${head.head} off`,
+        { off: off.filter((one) => one !== head) }]),
+      ...Object.entries(replace).map(([at, token]) => [`token ${Number(at) + 1} = “${token}”`,
+        { replace: without(replace, at) }]),
+      ...Object.entries(force).map(([at, token]) => [`step ${Number(at) + 1} writes “${String(token).replaceAll("·",
+        " ").trim()}”`, { force: without(force, at) }]),
       ...(temperature === 1 ? [] : [[`temperature ${temperature}`, { temperature: 1 }]]),
     ];
     if (!chips.length) return nothing;
-    return html`<div class="what-ifs" role="group" aria-label=${`What if, ${this.pane.toUpperCase()}`}><span>What if</span>${chips.map(([text, change]) => html`<button type="button" class="what-if"
-      title="Take it back" aria-label=${`take back: ${text}`} @click=${() => this.store.change(this.pane, change)}>${text} <span aria-hidden="true">×</span></button>`)}</div>`;
+    return html`<div class="what-ifs" role="group"
+      aria-label=${`What if, ${this.pane.toUpperCase()}`}><span>What if</span>${chips.map(([text, change]) =>
+        html`<button type="button" class="what-if"
+      title="Take it back" aria-label=${`take back: ${text}`} @click=${() => this.store.change(this.pane,
+        change)}>${text} <span aria-hidden="true">×</span></button>`)}</div>`;
   }
 
   updated() {
@@ -138,7 +154,10 @@ function closed(event) {
   if (event.relatedTarget && !menu.contains(/** @type {Node} */ (event.relatedTarget))) menu.open = false;
 }
 
-/** Make a field as high as its text or placeholder: one line, and more while someone writes in it. @param {HTMLTextAreaElement} field */
+/**
+ * Make a field as high as its text or placeholder: one line, and more while someone writes in it.
+ * @param {HTMLTextAreaElement} field
+ */
 function grown(field) {
   field.style.height = "auto";
   field.style.height = `${field.scrollHeight}px`;

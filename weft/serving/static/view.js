@@ -11,10 +11,16 @@ export { Element, classMap, define, html, keyed, live, nothing, ref, repeat, sty
 /** @typedef {"a" | "b"} Pane */
 /** @typedef {any} Model what /api/model says */
 
-/** Whether the model reads one sentence and writes another; else it goes on with a text, which is read as a whole. @param {Model} model */
+/**
+ * Whether the model reads one sentence and writes another; else it goes on with a text, which is read as a whole.
+ * @param {Model} model
+ */
 export const hasPairs = (model) => model.traces.includes("pairs");
 
-/** en → English, en_US → American English; anything that is not a language tag, such as l1, is kept. @param {string} tag */
+/**
+ * en → English, en_US → American English; anything that is not a language tag, such as l1, is kept.
+ * @param {string} tag
+ */
 export function languageName(tag) {
   try {
     return new Intl.DisplayNames(["en"], { type: "language", fallback: "code" }).of(tag.replaceAll("_", "-")) ?? tag;
@@ -44,8 +50,8 @@ export async function looked(store, pane, model) {
 export class Question {
   /**
    * @param {any} host
-   * @param {() => [string, object] | null} make path and body, without text and what-ifs, which every question has; null: none
-   * @param {{binary?: boolean, pane?: Pane, whole?: boolean}} options whole: about the text, not about one sentence of it
+   * @param {() => [string, object] | null} make path and body, without text and what-ifs; null: nothing to ask
+   * @param {{binary?: boolean, pane?: Pane, whole?: boolean}} options whole: all the text, not one sentence of it
    */
   constructor(host, make, { binary = false, pane, whole = false } = {}) {
     this.host = host;
@@ -88,7 +94,6 @@ export class Question {
     this.asked = "";
   }
 
-  /** @param {[string, object]} made */
   async #ask([path, body]) {
     this.stop = new AbortController();
     const { signal } = this.stop;
@@ -113,10 +118,7 @@ export class Question {
   }
 }
 
-/**
- * A view that asks: what is wrong with an answer stands in the place of the drawing.
- * @param {any} Base
- */
+/** A view that asks: what is wrong with an answer stands in the place of the drawing. @param {any} Base */
 export const asking = (Base) => class extends Base {
   constructor() {
     super();

@@ -11,8 +11,10 @@ import { html, nothing } from "weft/element.js";
  * @param {(value: any) => void} chosen
  */
 export function segmented(name, choices, value, chosen) {
-  return html`<form class="segmented" role="radiogroup" aria-label=${name}>${Object.entries(choices).map(([key, text]) => html`<label>
-    <input type="radio" name="one" value=${key} .checked=${key === value} @change=${() => chosen(key)}><span>${text}</span></label>`)}</form>`;
+  return html`<form class="segmented" role="radiogroup" aria-label=${name}>${Object.entries(choices).map(([key,
+    text]) => html`<label>
+    <input type="radio" name="one" value=${key} .checked=${key === value}
+      @change=${() => chosen(key)}><span>${text}</span></label>`)}</form>`;
 }
 
 /**
@@ -37,7 +39,8 @@ export const numbers = (count) => Array.from({ length: count }, (_, i) => [i + 1
  * @param {string} [title]
  */
 export function pressing(text, pressed, act, title) {
-  return html`<button class="button" type="button" aria-pressed=${pressed} title=${title ?? nothing} @click=${act}>${text}</button>`;
+  return html`<button class="button" type="button" aria-pressed=${pressed} title=${title ?? nothing}
+    @click=${act}>${text}</button>`;
 }
 
 /**
@@ -48,6 +51,8 @@ export function pressing(text, pressed, act, title) {
  * @param {(value: number) => void} changed
  */
 export function slider(name, value, { min, max, step }, shown, changed) {
-  return html`<label class="control"><span>${name}</span><input type="range" aria-label=${name} aria-valuetext=${shown} min=${min} max=${max} step=${step}
-    .value=${String(value)} @input=${(event) => changed(Number(event.target.value))}><span class="number">${shown}</span></label>`;
+  return html`<label class="control"><span>${name}</span><input type="range" aria-label=${name} aria-valuetext=${shown}
+    min=${min} max=${max} step=${step}
+    .value=${String(value)} @input=${(event) => changed(Number(event.target.value))}><span
+      class="number">${shown}</span></label>`;
 }

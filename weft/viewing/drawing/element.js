@@ -1,5 +1,5 @@
 // @ts-check
-// What every drawing is made of: a custom element that is drawn again when its properties, its size or the theme change.
+// What every drawing is made of: an element that is drawn again when its properties, its size or the theme change.
 
 import { LitElement } from "weft/vendor/lit.js";
 
@@ -54,7 +54,7 @@ export class Element extends LitElement {
   }
 
   /** The size of one unit of the page in pixels; the rows, strokes and type of drawings are multiples of it. */
-  get unit() {
+  get em() {
     return parseFloat(getComputedStyle(this).fontSize) || 15;
   }
 
@@ -69,10 +69,22 @@ export class Element extends LitElement {
   }
 }
 
+/** @type {{screenX: number, screenY: number} | null} */
+let pointer = null;
+addEventListener("pointermove", (event) => { pointer = event; }, { capture: true, passive: true });
+
+/**
+ * Whether the pointer came here itself: when a drawing moves below it, nothing is pointed at.
+ * @param {MouseEvent} event that tells of entering
+ */
+export function hasCome({ screenX, screenY }) {
+  return pointer === null || Math.abs(pointer.screenX - screenX) >= 1 || Math.abs(pointer.screenY - screenY) >= 1;
+}
+
 /**
  * A custom element, once: the page and a saved file may both load it.
  * @param {string} name
- * @param {CustomElementConstructor} of
+ * @param {any} of a class
  */
 export function define(name, of) {
   if (!customElements.get(name)) customElements.define(name, of);
@@ -85,6 +97,7 @@ export function define(name, of) {
  * @param {number} count
  */
 export function moved({ key }, at, count, back = ["ArrowLeft", "ArrowUp"], on = ["ArrowRight", "ArrowDown"]) {
-  const to = back.includes(key) ? at - 1 : on.includes(key) ? at + 1 : key === "Home" ? 0 : key === "End" ? count - 1 : null;
+  const to = back.includes(key) ? at - 1 : on.includes(key) ? at + 1 : key === "Home" ? 0 : key === "End" ? count - 1
+    : null;
   return to === null ? null : Math.max(0, Math.min(to, count - 1));
 }

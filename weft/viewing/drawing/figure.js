@@ -1,5 +1,5 @@
 // @ts-check
-// A figure: a drawing with its title, its caption, and a menu to take it away: as SVG, PNG or CSV, as a link or a command.
+// A figure: a drawing with its title, and a menu to take it away: as SVG, PNG or CSV, as a link or a command.
 
 import { Element, define, html, nothing } from "weft/element.js";
 import { download, toCSV, toPNG, toSVG } from "weft/saving.js";
@@ -34,13 +34,15 @@ export class Figure extends Element {
     return html`<div class="figure-head">
       <h2>${this.label}</h2><span class="soft">${this.note}</span>
       <details class="menu unsaved" @keydown=${(event) => event.key === "Escape" && this.#close()}
-        @focusout=${(event) => event.relatedTarget && !this.querySelector("details")?.contains(/** @type {Node} */ (event.relatedTarget)) && this.#close()}>
+        @focusout=${(event) => event.relatedTarget
+          && !this.querySelector("details")?.contains(/** @type {Node} */ (event.relatedTarget)) && this.#close()}>
         <summary aria-label="Save or copy this figure" title="Save or copy this figure">⋯</summary>
         <div>
           ${item("Save SVG", () => this.save("svg"))}${item("Save PNG", () => this.save("png"))}
           ${this.csv ? item("Save CSV", () => this.save("csv")) : nothing}
           ${navigator.clipboard ? item("Copy link", () => this.#copy(location.href, "The link")) : nothing}
-          ${navigator.clipboard && this.command ? item("Copy command", () => this.#copy(this.command, "The command")) : nothing}
+          ${navigator.clipboard && this.command ? item("Copy command", () => this.#copy(this.command, "The command"))
+            : nothing}
           ${this.requestFullscreen ? item("Full screen", () => this.requestFullscreen()) : nothing}
         </div>
       </details>
@@ -61,20 +63,19 @@ export class Figure extends Element {
 
   /** @param {"svg" | "png" | "csv"} kind */
   async save(kind) {
-    const name = `${this.label.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "") || "figure"}.${kind}`;
+    const name = `${this.label.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "")
+      || "figure"}.${kind}`;
     if (kind === "csv") download(name, toCSV(this.csv?.() ?? []), "text/csv");
     else if (kind === "svg") download(name, this.drawing, "image/svg+xml");
     else download(name, await toPNG(this.drawing), "image/png");
     this.#say(`Saved as ${name}.`);
   }
 
-  /** @param {string} text @param {string} what */
   async #copy(text, what) {
     await navigator.clipboard.writeText(text);
     this.#say(`${what} is copied.`);
   }
 
-  /** @param {string} what */
   #say(what) {
     this.said = what;
     setTimeout(() => { this.said = ""; }, 2500);

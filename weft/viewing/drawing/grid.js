@@ -1,11 +1,12 @@
 // @ts-check
-// A grid of cells, layers × heads or layers × tokens: each is a small picture, a number as a shade, a word, or a switch.
+// A grid of layers × heads or layers × tokens: a cell is a small picture, a number as a shade, a word, or a switch.
 
 import { heat, heatRamp, isDeep } from "weft/colours.js";
 import { Element, classMap, define, html, nothing, styleMap } from "weft/element.js";
 
 /**
- * @typedef {{name: string, value?: number, text?: string, picture?: Uint8Array, pressed?: boolean, chosen?: boolean, colour?: string}} Cell
+ * @typedef {{name: string, value?: number, text?: string, picture?: Uint8Array, pressed?: boolean,
+ *   chosen?: boolean, colour?: string}} Cell
  *   name: what it is, in words; value: 0 to 1 (−1 to 1 where signed); pressed: it is a switch; null: there is none
  * @typedef {{label: string, cells: (Cell | null)[]}} Row
  */
@@ -18,7 +19,8 @@ export class Grid extends Element {
     name: { type: String },
     signed: { type: Boolean },
     least: { type: Number }, // the least width of a cell, in units; what does not fit scrolls inside
-    rowsPick: { type: Boolean, attribute: "rows-pick" }, // the name of a row can be clicked, too: "pick" with column null
+    // the name of a row can be clicked, too: "pick" with column null
+    rowsPick: { type: Boolean, attribute: "rows-pick" },
   };
 
   constructor() {
@@ -36,11 +38,15 @@ export class Grid extends Element {
   render() {
     const columns = `auto repeat(${this.columns.length}, minmax(max(${this.least}em, var(--touched)), 1fr))`;
     const ratio = this.size.rows ? `${this.size.columns} / ${this.size.rows}` : null;
-    return html`<div class="grid" role="grid" aria-label=${this.name || nothing} style=${styleMap({ "grid-template-columns": columns })} @keydown=${this.#move}>
-      <div role="row" class="row"><span></span>${this.columns.map((text) => html`<span role="columnheader" class="column-name">${text}</span>`)}</div>
+    return html`<div class="grid" role="grid" aria-label=${this.name || nothing}
+      style=${styleMap({ "grid-template-columns": columns })} @keydown=${this.#move}>
+      <div role="row" class="row"><span></span>${this.columns.map((text) => html`<span role="columnheader"
+        class="column-name">${text}</span>`)}</div>
       ${this.rows.map(({ label, cells }, row) => html`<div role="row" class="row">
-        <span role="rowheader" class="row-name">${this.rowsPick ? html`<button type="button" tabindex="-1" @click=${() => this.tell("pick", { row, column: null })}>${label}</button>` : label}</span>
-        ${cells.map((cell, column) => (cell ? this.#cell(cell, row, column, ratio) : html`<span role="gridcell"></span>`))}</div>`)}
+        <span role="rowheader" class="row-name">${this.rowsPick ? html`<button type="button" tabindex="-1"
+          @click=${() => this.tell("pick", { row, column: null })}>${label}</button>` : label}</span>
+        ${cells.map((cell, column) => (cell ? this.#cell(cell, row, column, ratio)
+          : html`<span role="gridcell"></span>`))}</div>`)}
     </div>`;
   }
 
@@ -48,13 +54,18 @@ export class Grid extends Element {
   #cell({ name, value, text, picture, pressed, chosen, colour }, row, column, ratio) {
     const shade = value !== undefined && !picture && pressed !== false;
     const deep = value !== undefined && isDeep(Math.abs(value));
-    const style = { background: shade ? heat(value, this.signed) : null, color: shade && deep ? "var(--on-heat)" : null, "--colour": colour ?? null, "aspect-ratio": picture ? ratio : null };
+    const style = { background: shade ? heat(value, this.signed) : null, color: shade && deep ? "var(--on-heat)" : null,
+      "--colour": colour ?? null, "aspect-ratio": picture ? ratio : null };
     const focusable = row === this.at[0] && column === this.at[1];
-    return html`<span role="gridcell" aria-selected=${chosen ?? nothing}><button type="button" tabindex=${focusable ? 0 : -1} aria-label=${name} title=${name} aria-pressed=${pressed ?? nothing}
-      class=${classMap({ cell: true, chosen: Boolean(chosen), picture: Boolean(picture), switch: pressed !== undefined })} style=${styleMap(style)}
-      @click=${() => this.tell("pick", { row, column })} @mouseenter=${() => this.tell("hover", { row, column })} @mouseleave=${() => this.tell("hover", null)}
+    return html`<span role="gridcell" aria-selected=${chosen ?? nothing}><button type="button" tabindex=${focusable ? 0
+      : -1} aria-label=${name} title=${name} aria-pressed=${pressed ?? nothing}
+      class=${classMap({ cell: true, chosen: Boolean(chosen), picture: Boolean(picture),
+        switch: pressed !== undefined })} style=${styleMap(style)}
+      @click=${() => this.tell("pick", { row, column })} @mouseenter=${() => this.tell("hover", { row, column })}
+        @mouseleave=${() => this.tell("hover", null)}
       @focus=${() => { this.at = [row, column]; this.requestUpdate(); }}
-      >${picture ? html`<canvas width=${this.size.columns} height=${this.size.rows} .bytes=${picture}></canvas>` : text ?? nothing}</button></span>`;
+      >${picture ? html`<canvas width=${this.size.columns} height=${this.size.rows} .bytes=${picture}></canvas>` : text
+        ?? nothing}</button></span>`;
   }
 
   updated() {
@@ -68,9 +79,10 @@ export class Grid extends Element {
     }
   }
 
-  /** Arrow keys go from cell to cell: the whole grid is one tab stop. @param {KeyboardEvent} event */
+  /** Arrow keys go from cell to cell: the whole grid is one tab stop. */
   #move(event) {
-    const step = /** @type {Record<string, [number, number]>} */ ({ ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] })[event.key];
+    const step = /** @type {Record<string, [number, number]>} */ ({ ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0,
+      1], ArrowLeft: [0, -1] })[event.key];
     if (!step) return;
     event.preventDefault();
     let [row, column] = [this.at[0] + step[0], this.at[1] + step[1]];
@@ -78,7 +90,8 @@ export class Grid extends Element {
     column = Math.max(0, Math.min(column, this.columns.length - 1));
     if (!this.rows[row].cells[column]) return;
     this.at = [row, column];
-    /** @type {HTMLElement | undefined} */ (this.querySelectorAll(".row")[row + 1]?.querySelectorAll("[role=gridcell]")[column]?.firstElementChild)?.focus();
+    /** @type {HTMLElement | undefined} */ (this.querySelectorAll(".row")[row +
+      1]?.querySelectorAll("[role=gridcell]")[column]?.firstElementChild)?.focus();
   }
 }
 

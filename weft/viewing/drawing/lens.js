@@ -46,7 +46,7 @@ export class Lens extends Element {
 
   /** The first token that has room. */
   get first() {
-    const fit = Math.floor((this.room.width / this.unit - 6.5) / (this.column + 0.3));
+    const fit = Math.floor((this.room.width / this.em - 6.5) / (this.column + 0.3));
     return Math.max(0, (this.answer?.tokens.length ?? 0) - Math.max(4, fit));
   }
 

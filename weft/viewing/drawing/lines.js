@@ -3,7 +3,7 @@
 // Where queries and keys are the same tokens, also as arcs over one line of text.
 
 import { rgb } from "weft/colours.js";
-import { Element, classMap, define, html, moved, nothing, styleMap, svg } from "weft/element.js";
+import { Element, classMap, define, hasCome, html, moved, nothing, styleMap, svg } from "weft/element.js";
 import { labels } from "weft/words.js";
 
 const FAINTEST = 0.015; // fainter curves are invisible, and there are thousands of them
@@ -57,7 +57,8 @@ export class Lines extends Element {
     const { query: onlyQuery, key: onlyKey } = this.selected;
     const marks = [];
     for (const [n, { map, colour }] of this.layers.entries()) {
-      const shift = (n - (this.layers.length - 1) / 2) * Math.min(2, 8 / this.layers.length); // those that agree lie side by side
+      // those that agree lie side by side
+      const shift = (n - (this.layers.length - 1) / 2) * Math.min(2, 8 / this.layers.length);
       for (let query = onlyQuery ?? 0; query < (onlyQuery === null ? this.queries.length : onlyQuery + 1); query++) {
         const end = onlyKey === null || onlyQuery !== null ? this.keys.length : onlyKey + 1;
         for (let key = onlyKey === null || onlyQuery !== null ? 0 : onlyKey; key < end; key++) {
@@ -76,7 +77,7 @@ export class Lines extends Element {
   }
 
   #columns() {
-    const unit = this.unit;
+    const unit = this.em;
     const most = Math.max(this.queries.length, this.keys.length, 1);
     const pitch = Math.max(LEAST, Math.min(unit * 3, (this.room.height - unit * 1.7) / most));
     const height = pitch * most;
@@ -86,62 +87,68 @@ export class Lines extends Element {
       const [from, to] = [(query + 0.5) * rows[0] + shift, (key + 0.5) * rows[1] + shift].map((y) => y.toFixed(1));
       return `M1 ${from}C${(end * 0.4).toFixed(1)} ${from} ${(end * 0.6).toFixed(1)} ${to} ${end} ${to}`;
     });
-    return html`<div class="lines" style=${styleMap({ "--type": `${Math.min(pitch * 0.82, unit * 0.55 + pitch * 0.3).toFixed(1)}px` })}>
+    return html`<div class="lines"
+      style=${styleMap({ "--type": `${Math.min(pitch * 0.82, unit * 0.55 + pitch * 0.3).toFixed(1)}px` })}>
       <b class="title end">${this.titles[0]}</b><b></b><b></b><b class="title">${this.titles[1]}</b>
       ${this.#column(0, this.queries, rows[0])}
-      <div class="between" style=${styleMap({ height: `${height}px` })}>${this.#drawn(marks, this.between, height)}</div>
+      <div class="between" style=${styleMap({ height: `${height}px` })}>${this.#drawn(marks, this.between,
+        height)}</div>
       ${this.#strip(rows[1], height, unit)}
       ${this.#column(1, this.keys, rows[1])}
     </div>`;
   }
 
-  /** @param {Mark[]} marks @param {number} width @param {number} height */
   #drawn(marks, width, height) {
     if (marks.length > MARKS) return html`<canvas aria-hidden="true" .marks=${{ marks, width, height }}></canvas>`;
     return html`<svg aria-hidden="true" width=${width} height=${height} fill="none">
-      ${marks.map(({ d, colour, weight }) => svg`<path d=${d} stroke=${colour} stroke-width=${this.#stroke(weight)} stroke-opacity=${weight.toFixed(3)} />`)}
+      ${marks.map(({ d, colour, weight }) => svg`<path d=${d} stroke=${colour} stroke-width=${this.#stroke(weight)}
+        stroke-opacity=${weight.toFixed(3)} />`)}
     </svg>`;
   }
 
-  /** Heavier lines are wider, too: they are told from others in print. @param {number} weight */
+  /** Heavier lines are wider, too: they are told from others in print. */
   #stroke(weight) {
-    return (this.unit * (0.07 + 0.1 * weight)).toFixed(2);
+    return (this.em * (0.07 + 0.1 * weight)).toFixed(2);
   }
 
-  /** Beside each key a bar for each head: how much of it the chosen query gives this key. @param {number} row @param {number} height @param {number} unit */
+  /** Beside each key a bar for each head: how much of it the chosen query gives this key. */
   #strip(row, height, unit) {
     const count = this.layers.length;
     if (count < 2 || count > 16) return html`<span></span>`;
     const wide = Math.max(3, Math.min(unit * 0.6, (unit * 4) / count));
     const { query } = this.selected;
     const cells = query === null ? [] : this.layers.flatMap(({ map, colour }, n) =>
-      this.keys.map((_, key) => ({ n, key, weight: map[query]?.[key] ?? 0, colour }))).filter(({ weight }) => weight >= FAINTEST);
-    return html`<svg class="strip" aria-hidden="true" width=${count * wide + 2} height=${height}>${cells.map(({ n, key, weight, colour }) =>
-      svg`<rect x=${n * wide} y=${((key + 0.12) * row).toFixed(1)} width=${(wide - 1).toFixed(1)} height=${(row * 0.76).toFixed(1)}
+      this.keys.map((_, key) => ({ n, key, weight: map[query]?.[key] ?? 0, colour }))).filter(({ weight }) =>
+        weight >= FAINTEST);
+    return html`<svg class="strip" aria-hidden="true" width=${count * wide + 2}
+      height=${height}>${cells.map(({ n, key, weight, colour }) =>
+      svg`<rect x=${n * wide} y=${((key + 0.12) * row).toFixed(1)} width=${(wide - 1).toFixed(1)}
+        height=${(row * 0.76).toFixed(1)}
         fill=${colour} fill-opacity=${Math.min(1, weight * 1.1).toFixed(3)} />`)}</svg>`;
   }
 
-  /** @param {0 | 1} side @param {string[]} tokens @param {number} row */
   #column(side, tokens, row) {
     const { query, key } = this.selected;
     const [own, other] = side === 0 ? [query, key] : [key, query];
     const select = (at) => this.#selection(side, at);
-    const weight = (at) => (other === null || (own !== null && side === 0) ? null : side === 0 ? this.weight(at, other) : this.weight(other, at));
-    return html`<ol class=${side === 0 ? "queries end" : "keys"} role="listbox" aria-label=${this.titles[side] || nothing}
+    const weight = (at) => (other === null || (own !== null && side === 0) ? null : side === 0 ? this.weight(at, other)
+      : this.weight(other, at));
+    return html`<ol class=${side === 0 ? "queries end" : "keys"} role="listbox" aria-label=${this.titles[side]
+      || nothing}
       @keydown=${(event) => this.#move(event, side, select)}>
-      ${labels(tokens).map((text, at) => this.#token(text, select, at, own, weight(at), { height: `${row}px` }, own ?? 0))}</ol>`;
+      ${labels(tokens).map((text, at) => this.#token(text, select, at, own, weight(at), { height: `${row}px` }, own
+        ?? 0))}</ol>`;
   }
 
-  /** @param {0 | 1} side @param {number} at */
   #selection(side, at) {
     return side === 0 ? { query: at, key: null } : { query: null, key: at };
   }
 
-  /** Arrow keys go along a column and over to the other; Enter and space keep what is chosen. @param {KeyboardEvent} event @param {0 | 1} side @param {(at: number) => object} select */
+  /** Arrow keys go along a column and over to the other; Enter and space keep what is chosen. */
   #move(event, side, select) {
     const columns = [...this.querySelectorAll("ol")];
     const list = columns[side];
-    const at = [...list.children].indexOf(/** @type {Element} */ (event.target).closest("li"));
+    const at = [...list.children].indexOf(/** @type {any} */ (event.target).closest("li"));
     if (at < 0) return;
     const back = this.arcs ? ["ArrowLeft"] : ["ArrowUp"];
     const on = this.arcs ? ["ArrowRight"] : ["ArrowDown"];
@@ -160,53 +167,61 @@ export class Lines extends Element {
   /** One line of text with an arc from each token to each that it attends to. */
   #arcs() {
     const { shift: before } = this;
-    const tokens = labels([...this.keys.slice(0, before), ...(before ? this.queries : this.keys)]).map((text) => (text === "(space)" ? "␣" : text));
-    const unit = this.unit;
+    const tokens = labels([...this.keys.slice(0, before), ...(before ? this.queries : this.keys)]).map((text) =>
+      (text === "(space)" ? "␣" : text));
+    const unit = this.em;
     const context = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
     context.font = `${unit}px ${getComputedStyle(this).fontFamily}`;
     const widths = tokens.map((text) => context.measureText(text).width + unit * 0.55);
     const natural = widths.reduce((sum, width) => sum + width, 0);
     const scale = Math.max(Math.min(1.7, this.room.width / Math.max(1, natural)), 11 / unit);
-    const places = widths.map((width, at) => scale * (widths.slice(0, at).reduce((sum, one) => sum + one, 0) + width / 2));
+    const places = widths.map((width, at) => scale * (widths.slice(0, at).reduce((sum, one) => sum + one, 0) +
+      width / 2));
     const wide = natural * scale;
     const left = Math.max(0, (this.room.width - wide) / 2);
     const height = Math.max(unit * 6, Math.min(this.room.height - unit * scale * 2.2, this.room.width * 0.46));
     const marks = this.marks((query, key, aside) => {
       const [from, to] = [left + places[query + before] + aside, left + places[key] + aside];
       const r = unit * 0.5 * scale;
-      if (query + before === key) return `M${from - r / 2} ${height}c${-r} ${-r * 2.2} ${r * 2} ${-r * 2.2} ${r} 0`; // over itself
-      const rise = height - Math.max(unit, Math.min(1, Math.abs(to - from) / Math.min(wide, this.room.width)) ** 0.6 * height * 1.3);
-      return `M${from.toFixed(1)} ${height}C${from.toFixed(1)} ${rise.toFixed(1)} ${to.toFixed(1)} ${rise.toFixed(1)} ${to.toFixed(1)} ${height}`;
+      // over itself
+      if (query + before === key) return `M${from - r / 2} ${height}c${-r} ${-r * 2.2} ${r * 2} ${-r * 2.2} ${r} 0`;
+      const rise = height - Math.max(unit, Math.min(1, Math.abs(to - from) / Math.min(wide,
+        this.room.width)) ** 0.6 * height * 1.3);
+      const [x, end, y] = [from, to, rise].map((place) => place.toFixed(1));
+      return `M${x} ${height}C${x} ${y} ${end} ${y} ${end} ${height}`;
     });
     const { query, key } = this.selected;
     const chosen = query === null ? key : query + before;
-    const weight = (at) => (chosen === null ? null : query !== null ? this.weight(query, at) : this.weight(at - before, /** @type {number} */ (key)));
+    const weight = (at) => (chosen === null ? null : query !== null ? this.weight(query, at) : this.weight(at - before,
+      /** @type {number} */ (key)));
     const select = (at) => (at < before ? this.#selection(1, at) : this.#selection(0, at - before));
     const size = { "--type": `${(unit * scale).toFixed(1)}px`, "padding-left": `${left}px` };
     return html`<div class="arcs">${this.#drawn(marks, Math.max(wide, this.room.width), height)}
       <ol role="listbox" aria-orientation="horizontal" aria-label=${this.titles[1] || nothing} style=${styleMap(size)}
         @keydown=${(event) => this.#move(event, 0, select)}>
-      ${tokens.map((text, at) => this.#token(text, select, at, chosen, weight(at), { width: `${widths[at] * scale}px` }, chosen ?? 0))}</ol></div>`;
+      ${tokens.map((text, at) => this.#token(text, select, at, chosen, weight(at), { width: `${widths[at] * scale}px` },
+        chosen ?? 0))}</ol></div>`;
   }
 
   /**
    * A token that can be pointed at, and that is shaded by its weight.
-   * @param {string} text @param {(at: number) => object} select @param {number} at @param {number | null} chosen
-   * @param {number | null} weight @param {Record<string, string>} style @param {number} first the one in the order of tabs
+   * @param {number} first the one in the order of tabs
    */
   #token(text, select, at, chosen, weight, style, first) {
     const is = at === chosen;
     return html`<li role="option" dir="auto" tabindex=${at === first ? 0 : -1} aria-selected=${is}
       class=${classMap({ chosen: is, dim: weight !== null && !is && Math.abs(weight) < 0.05 })}
       style=${styleMap({ ...style, "--weight": weight === null || this.signed ? "0" : weight.toFixed(3) })}
-      @mouseenter=${() => this.tell("hover", select(at))} @focus=${() => this.tell("hover", select(at))}
+      @mouseenter=${(event) => hasCome(event) && this.tell("hover", select(at))} @focus=${() => this.tell("hover",
+        select(at))}
       @click=${() => this.tell("pick", select(at))}><span>${text}</span></li>`;
   }
 
   firstUpdated() {
     this.addEventListener("mouseleave", () => this.tell("hover", null));
     this.addEventListener("focusout", (event) => {
-      if (!this.contains(/** @type {Node} */ (/** @type {FocusEvent} */ (event).relatedTarget))) this.tell("hover", null);
+      if (!this.contains(/** @type {Node} */ (/** @type {FocusEvent} */ (event).relatedTarget))) this.tell("hover",
+        null);
     });
   }
 
@@ -218,7 +233,7 @@ export class Lines extends Element {
     if (canvas?.marks) this.#paint(canvas);
   }
 
-  /** Many curves on a canvas; it can say them as SVG, too. @param {any} canvas */
+  /** Many curves on a canvas; it can say them as SVG, too. */
   #paint(canvas) {
     const { marks, width, height } = canvas.marks;
     const context = sharp(canvas, width, height);
@@ -231,11 +246,17 @@ export class Lines extends Element {
       context.stroke(new Path2D(d));
     }
     canvas.drawn = () => marks.map((/** @type {Mark} */ { d, colour, weight }) =>
-      `<path d="${d}" fill="none" stroke="${colours.get(colour)}" stroke-width="${this.#stroke(weight)}" stroke-opacity="${weight.toFixed(3)}"/>`).join("");
+      `<path d="${d}" fill="none" stroke="${colours.get(colour)}" stroke-width="${this.#stroke(weight)}" ` +
+      `stroke-opacity="${weight.toFixed(3)}"/>`).join("");
   }
 }
 
-/** The canvas's context in CSS pixels, sharp on any screen. @param {HTMLCanvasElement} canvas @param {number} width @param {number} height */
+/**
+ * The canvas's context in CSS pixels, sharp on any screen.
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} width
+ * @param {number} height
+ */
 export function sharp(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
   canvas.width = Math.round(width * ratio);

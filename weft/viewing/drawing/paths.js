@@ -10,16 +10,24 @@ const HEAD = 1.6; // units above the columns, for the numbers of steps
 const LEAST = 0.001; // a smaller probability is written as a power of ten
 
 /**
- * @typedef {{id: number, parent: number | null, step: number, token: string, log_prob: number, total: number, fate: string}} Candidate
+ * @typedef {{id: number, parent: number | null, step: number, token: string, log_prob: number, total: number,
+ *   fate: string}} Candidate
  */
 
 /** The probability of a path, however small. @param {number} logProb */
-export const chance = (logProb) => (Math.exp(logProb) >= LEAST ? percent(Math.exp(logProb)) : scientific(Math.exp(logProb)));
+export const chance = (logProb) => (Math.exp(logProb) >= LEAST ? percent(Math.exp(logProb))
+  : scientific(Math.exp(logProb)));
 
-/** The candidates from the start to this one. @param {Map<number, Candidate>} by @param {number | null} id @returns {Candidate[]} */
+/**
+ * The candidates from the start to this one.
+ * @param {Map<number, Candidate>} by
+ * @param {number | null} id
+ * @returns {Candidate[]}
+ */
 export function path(by, id) {
   const found = [];
-  for (let one = id === null ? undefined : by.get(id); one; one = one.parent === null ? undefined : by.get(one.parent)) found.unshift(one);
+  for (let one = id === null ? undefined : by.get(id); one; one = one.parent === null ? undefined
+    : by.get(one.parent)) found.unshift(one);
   return found;
 }
 
@@ -56,11 +64,13 @@ export class Paths extends Element {
   /** Where the columns are: as wide as their longest candidate. */
   #columns() {
     const pen = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
-    const { unit } = this;
+    const unit = this.em;
     pen.font = `${unit}px ${getComputedStyle(this).fontFamily}`;
     let x = 0;
     return this.steps.map((candidates, n) => {
-      const said = (/** @type {Candidate} */ one) => pen.measureText(label(one.token)).width + 0.8 * pen.measureText(`${this.told.get(one.id) ?? ""} × ${percent(Math.exp(one.log_prob))} ${chance(one.total)}`).width;
+      const said = (/** @type {Candidate} */ one) => pen.measureText(label(one.token)).width +
+        0.8 * pen.measureText(`${this.told.get(one.id)
+          ?? ""} × ${percent(Math.exp(one.log_prob))} ${chance(one.total)}`).width;
       const column = { x, width: Math.max(unit * 6, ...candidates.map(said)) + unit * 1.7, n };
       x += column.width + GAP * unit;
       return column;
@@ -69,7 +79,7 @@ export class Paths extends Element {
 
   render() {
     if (!this.steps.length || !this.room.width) return html`<div class="paths"></div>`;
-    const { unit, steps, shown, by, pointed, winner } = this;
+    const { em: unit, steps, shown, by, pointed, winner } = this;
     const columns = this.#columns();
     const count = Math.max(...steps.map(({ length }) => length));
     const row = Math.max(ROW.least * unit, Math.min(ROW.most * unit, (this.room.height - (HEAD + 1) * unit) / count));
@@ -80,14 +90,18 @@ export class Paths extends Element {
     const middle = (/** @type {number} */ id) => head + /** @type {number} */ (rank.get(id)) * row + box / 2;
     const end = columns[columns.length - 1];
     const width = end.x + end.width + 2;
-    const is = (/** @type {Candidate} */ one) => classMap({ [one.fate]: true, winning: won.has(one.id), lit: lit.has(one.id), later: one.step > shown });
+    const is = (/** @type {Candidate} */ one) => classMap({ [one.fate]: true, winning: won.has(one.id),
+      lit: lit.has(one.id), later: one.step > shown });
     this.columns = columns;
     const [left, right] = this.beyond;
     const focusable = pointed !== null && by.has(pointed) ? pointed : steps[0][0].id;
-    return html`<div class=${classMap({ paths: true, pointing: lit.size > 0 })} @scroll=${this.#scrolled} @keydown=${this.#move}
+    return html`<div class=${classMap({ paths: true, pointing: lit.size > 0 })} @scroll=${this.#scrolled}
+      @keydown=${this.#move}
       @mouseleave=${() => this.tell("point", { id: null })}>
-      <svg role="group" aria-label="The search tree. Arrow keys go along it; Enter writes this token." width=${width} height=${head + count * row}>
-        ${columns.map(({ x, n }) => svg`<text class=${classMap({ step: true, later: n >= shown })} x=${x + 2} y=${head - 0.5 * unit}>${n + 1}</text>`)}
+      <svg role="group" aria-label="The search tree. Arrow keys go along it; Enter writes this token." width=${width}
+        height=${head + count * row}>
+        ${columns.map(({ x, n }) => svg`<text class=${classMap({ step: true, later: n >= shown })} x=${x + 2}
+          y=${head - 0.5 * unit}>${n + 1}</text>`)}
         <g class="edges">${columns.slice(1).map((column, n) => steps[n + 1].map((one) => {
           const from = columns[n].x + columns[n].width;
           const half = (from + column.x) / 2;
@@ -97,16 +111,25 @@ export class Paths extends Element {
         ${columns.map(({ x, width: wide }, n) => steps[n].map((one) => {
           const share = Math.exp(one.total - steps[n][0].total);
           const before = this.told.get(one.id);
-          return svg`<g class="candidate ${is(one)}" data-id=${one.id} transform=${`translate(${x} ${middle(one.id) - box / 2})`} role="button" tabindex=${one.id === focusable ? 0 : -1}
-            aria-label=${`step ${one.step}, ${before ? `${before} ` : ""}${label(one.token)}: path ${chance(one.total)}, token ${percent(Math.exp(one.log_prob))}`}
-            @mouseenter=${() => this.tell("point", { id: one.id })} @focus=${() => this.tell("point", { id: one.id })} @click=${() => this.tell("force", { id: one.id })}>
-            <rect class="box" width=${wide} height=${box} rx="4" /><rect class="share" width=${Math.max(2, wide * share)} height=${box} rx="4" />
-            <text x=${0.5 * unit} y=${box / 2 + 0.35 * unit}>${before ? svg`<tspan class="before">${before} </tspan>` : nothing}${label(one.token)}<tspan class="factor" dx=${0.4 * unit}>× ${percent(Math.exp(one.log_prob))}</tspan></text>
+          return svg`<g class="candidate ${is(one)}" data-id=${one.id}
+            transform=${`translate(${x} ${middle(one.id) - box / 2})`} role="button" tabindex=${one.id === focusable ? 0
+              : -1}
+            aria-label=${`step ${one.step}, ${before ? `${before} `
+              : ""}${label(one.token)}: path ${chance(one.total)}, token ${percent(Math.exp(one.log_prob))}`}
+            @mouseenter=${() => this.tell("point", { id: one.id })} @focus=${() => this.tell("point", { id: one.id })}
+              @click=${() => this.tell("force", { id: one.id })}>
+            <rect class="box" width=${wide} height=${box} rx="4" /><rect class="share"
+              width=${Math.max(2, wide * share)} height=${box} rx="4" />
+            <text x=${0.5 * unit} y=${box / 2 + 0.35 * unit}>${before ? svg`<tspan class="before">${before} </tspan>`
+              : nothing}${label(one.token)}<tspan class="factor"
+              dx=${0.4 * unit}>× ${percent(Math.exp(one.log_prob))}</tspan></text>
             <text class="chance" x=${wide - 0.5 * unit} y=${box / 2 + 0.35 * unit}>${chance(one.total)}</text></g>`;
         }))}
       </svg></div>
-      ${left ? html`<button type="button" class="beyond left unsaved" @click=${() => this.#scroll(-1)}>‹ ${left} before</button>` : nothing}
-      ${right ? html`<button type="button" class="beyond right unsaved" @click=${() => this.#scroll(1)}>${right} more ›</button>` : nothing}`;
+      ${left ? html`<button type="button" class="beyond left unsaved"
+        @click=${() => this.#scroll(-1)}>‹ ${left} before</button>` : nothing}
+      ${right ? html`<button type="button" class="beyond right unsaved"
+        @click=${() => this.#scroll(1)}>${right} more ›</button>` : nothing}`;
   }
 
   updated() {
@@ -124,7 +147,8 @@ export class Paths extends Element {
   #scrolled = () => {
     const { scrollLeft: left, clientWidth: width } = this.place;
     const out = this.columns.slice(0, Math.max(1, this.shown));
-    const beyond = [out.filter(({ x, width: wide }) => x + wide / 2 < left).length, out.filter(({ x, width: wide }) => x + wide / 2 > left + width).length];
+    const beyond = [out.filter(({ x, width: wide }) => x + wide / 2 < left).length, out.filter(({ x, width: wide }) => x
+      + wide / 2 > left + width).length];
     if (width && beyond.join() !== this.beyond.join()) this.beyond = beyond;
   };
 
@@ -138,9 +162,10 @@ export class Paths extends Element {
     const column = this.columns[this.shown - 1];
     const { place } = this;
     if (!column || !place) return;
-    const [from, to] = [column.x, column.x + column.width + this.unit * 3];
+    const [from, to] = [column.x, column.x + column.width + this.em * 3];
     const smooth = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
-    if (to > place.scrollLeft + place.clientWidth) place.scrollTo({ left: to - place.clientWidth, behavior: /** @type {ScrollBehavior} */ (smooth) });
+    if (to > place.scrollLeft + place.clientWidth) place.scrollTo({ left: to - place.clientWidth,
+      behavior: /** @type {ScrollBehavior} */ (smooth) });
     else if (from < place.scrollLeft) place.scrollTo({ left: from, behavior: /** @type {ScrollBehavior} */ (smooth) });
   }
 
@@ -152,7 +177,8 @@ export class Paths extends Element {
     const column = this.steps[one.step - 1];
     const at = column.indexOf(one);
     const next = this.steps[one.step]?.find(({ parent }) => parent === id);
-    const to = { ArrowRight: one.step < this.shown ? next : undefined, ArrowLeft: one.parent === null ? undefined : this.by.get(one.parent),
+    const to = { ArrowRight: one.step < this.shown ? next : undefined, ArrowLeft: one.parent === null ? undefined
+      : this.by.get(one.parent),
       ArrowDown: column[at + 1], ArrowUp: column[at - 1] }[event.key];
     if (event.key === "Enter" || event.key === " ") this.tell("force", { id });
     else if (to) /** @type {HTMLElement} */ (this.querySelector(`[data-id="${to.id}"]`)).focus();
@@ -173,7 +199,8 @@ function apart(steps, by) {
     for (const one of candidates) {
       const same = candidates.filter(({ token }) => token === one.token);
       if (same.length === 1) continue;
-      const [own, ...others] = [one, ...same.filter((other) => other !== one)].map(({ id }) => path(by, id).map(({ token }) => token).reverse());
+      const [own, ...others] = [one, ...same.filter((other) => other !== one)].map(({ id }) => path(by,
+        id).map(({ token }) => token).reverse());
       for (let back = 1; back < own.length; back++) {
         if (others.every((other) => other.slice(1, back + 1).join() !== own.slice(1, back + 1).join())) {
           found.set(one.id, `${label(own[back])}${back > 1 ? " … " : " "}`);

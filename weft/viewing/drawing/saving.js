@@ -1,14 +1,16 @@
 // @ts-check
 // A drawing as it is seen, as SVG: boxes, text as text, what is SVG already, and what canvases say they have drawn.
 
-const SHAPE = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "opacity",
+const SHAPE = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap",
+  "opacity",
   "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline", "visibility"];
 const MARGIN = 12; // pixels around a saved drawing
 const SCALE = 3; // pixels of a PNG for one of the screen
 
 const escaped = (text) => text.replace(/[&<>"]/g, (found) => `&#${found.charCodeAt(0)};`);
 const round = (number) => Math.round(number * 100) / 100;
-const paint = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d", { willReadFrequently: true }));
+const paint = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d",
+  { willReadFrequently: true }));
 paint.canvas.width = paint.canvas.height = 1;
 /** @type {Map<string, {colour: string, alpha: number}>} */
 const plain = new Map();
@@ -28,10 +30,7 @@ function hex(colour) {
   return found;
 }
 
-/**
- * @param {HTMLElement} root
- * @param {string[]} words above and below the drawing: its title and its caption
- */
+/** @param {HTMLElement} root @param {string[]} words above and below the drawing: its title and its caption */
 export function toSVG(root, [title, caption]) {
   const box = root.getBoundingClientRect();
   const [left, top] = [box.left - MARGIN, box.top - MARGIN - 26];
@@ -40,9 +39,11 @@ export function toSVG(root, [title, caption]) {
   const style = getComputedStyle(root);
   const ink = hex(style.color).colour;
   const [width, height] = [box.width + 2 * MARGIN, box.height + 2 * MARGIN + 26 + 22];
+  const font = escaped(style.fontFamily);
   const text = (words, y, more) =>
-    `<text x="${MARGIN}" y="${round(y)}" font-family="${escaped(style.fontFamily)}" fill="${ink}" ${more}>${escaped(words)}</text>`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${round(width)}" height="${round(height)}" viewBox="0 0 ${round(width)} ${round(height)}">
+    `<text x="${MARGIN}" y="${round(y)}" font-family="${font}" fill="${ink}" ${more}>${escaped(words)}</text>`;
+  const [w, h] = [width, height].map(round);
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}" viewBox="0 0 ${w} ${h}">
 <rect width="100%" height="100%" fill="${hex(getComputedStyle(document.body).backgroundColor).colour}"/>
 ${text(title, 24, 'font-size="15" font-weight="600"')}
 ${place.found.join("\n")}
@@ -55,16 +56,19 @@ ${text(caption, height - 10, 'font-size="11" fill-opacity="0.75"')}
 /** @param {Element} element @param {Place} place */
 function walk(element, place) {
   const style = getComputedStyle(element);
-  if (style.display === "none" || style.visibility === "hidden" || style.opacity === "0" || element.classList.contains("unsaved")) return;
+  if (style.display === "none" || style.visibility === "hidden" || style.opacity === "0"
+    || element.classList.contains("unsaved")) return;
   const box = element.getBoundingClientRect();
   if (element instanceof SVGSVGElement) return void place.found.push(copied(element, box, place));
   if (element instanceof HTMLCanvasElement) return void place.found.push(canvas(element, box, place));
   boxed(style, box, place);
-  const isClipped = style.overflowX !== "visible" && (element.scrollWidth > element.clientWidth + 1 || element.scrollHeight > element.clientHeight + 1);
+  const isClipped = style.overflowX !== "visible" && (element.scrollWidth > element.clientWidth + 1
+    || element.scrollHeight > element.clientHeight + 1);
   if (isClipped) {
     const name = `clip${place.clips += 1}`;
-    place.found.push(`<clipPath id="${name}"><rect x="${round(box.left - place.left)}" y="${round(box.top - place.top)}" ` +
-      `width="${round(box.width)}" height="${round(box.height)}"/></clipPath><g clip-path="url(#${name})">`);
+    const [x, y, w, h] = [box.left - place.left, box.top - place.top, box.width, box.height].map(round);
+    place.found.push(`<clipPath id="${name}"><rect x="${x}" y="${y}" width="${w}" height="${h}"/></clipPath>`,
+      `<g clip-path="url(#${name})">`);
   }
   for (const child of element.childNodes) {
     if (child instanceof Element) walk(child, place);
@@ -73,17 +77,30 @@ function walk(element, place) {
   if (isClipped) place.found.push("</g>");
 }
 
-/** The background and border of an element. @param {CSSStyleDeclaration} style @param {DOMRect} box @param {Place} place */
+/**
+ * The background and border of an element.
+ * @param {CSSStyleDeclaration} style
+ * @param {DOMRect} box
+ * @param {Place} place
+ */
 function boxed(style, box, { left, top, found }) {
   const [fill, line] = [hex(style.backgroundColor), hex(style.borderTopColor)];
-  const wide = style.borderTopStyle === "none" || style.borderLeftStyle === "none" ? 0 : parseFloat(style.borderTopWidth) * (line.alpha > 0 ? 1 : 0);
+  const wide = style.borderTopStyle === "none" || style.borderLeftStyle === "none" ? 0
+    : parseFloat(style.borderTopWidth) * (line.alpha > 0 ? 1 : 0);
   if (!(fill.alpha || wide) || !box.width || !box.height) return;
-  found.push(`<rect x="${round(box.left - left + wide / 2)}" y="${round(box.top - top + wide / 2)}" width="${round(box.width - wide)}" ` +
-    `height="${round(box.height - wide)}" rx="${parseFloat(style.borderTopLeftRadius) || 0}" fill="${fill.alpha ? fill.colour : "none"}" fill-opacity="${round(fill.alpha)}"` +
+  found.push(`<rect x="${round(box.left - left + wide / 2)}" y="${round(box.top - top +
+    wide / 2)}" width="${round(box.width - wide)}" ` +
+    `height="${round(box.height - wide)}" rx="${parseFloat(style.borderTopLeftRadius) || 0}" fill="${fill.alpha
+      ? fill.colour : "none"}" fill-opacity="${round(fill.alpha)}"` +
     `${wide ? ` stroke="${line.colour}" stroke-width="${wide}"` : ""}/>`);
 }
 
-/** The lines of a piece of text, each where it stands. @param {Text} node @param {CSSStyleDeclaration} style @param {Place} place */
+/**
+ * The lines of a piece of text, each where it stands.
+ * @param {Text} node
+ * @param {CSSStyleDeclaration} style
+ * @param {Place} place
+ */
 function lines(node, style, { left, top, found }) {
   paint.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
   const up = paint.measureText("x").fontBoundingBoxAscent;
@@ -95,13 +112,16 @@ function lines(node, style, { left, top, found }) {
     range.setEnd(node, index + word.trimEnd().length);
     const { left: x, top: y, width } = range.getBoundingClientRect();
     if (!width) continue;
-    if (seen.at(-1)?.y === y && style.direction === "ltr") /** @type {any} */ (seen.at(-1)).text += ` ${word.trimEnd()}`;
+    if (seen.at(-1)?.y === y
+      && style.direction === "ltr") /** @type {any} */ (seen.at(-1)).text += ` ${word.trimEnd()}`;
     else seen.push({ x, y, text: word.trimEnd() });
   }
   const { colour, alpha } = hex(style.color);
   for (const { x, y, text } of seen) {
-    found.push(`<text x="${round(x - left)}" y="${round(y - top + up)}" font-family="${escaped(style.fontFamily)}" font-size="${style.fontSize}" ` +
-      `font-weight="${style.fontWeight}" fill="${colour}"${alpha < 1 ? ` fill-opacity="${round(alpha)}"` : ""}>${escaped(text)}</text>`);
+    found.push(`<text x="${round(x - left)}" y="${round(y - top +
+      up)}" font-family="${escaped(style.fontFamily)}" font-size="${style.fontSize}" ` +
+      `font-weight="${style.fontWeight}" fill="${colour}"${alpha < 1 ? ` fill-opacity="${round(alpha)}"`
+        : ""}>${escaped(text)}</text>`);
   }
 }
 
@@ -118,23 +138,33 @@ function copied(element, box, { left, top }) {
       else {
         const { colour, alpha } = hex(value);
         to[i].setAttribute(name, colour);
-        if (alpha < 1) to[i].setAttribute(`${name}-opacity`, String(alpha * Number(style.getPropertyValue(`${name}-opacity`))));
+        if (alpha < 1) to[i].setAttribute(`${name}-opacity`,
+          String(alpha * Number(style.getPropertyValue(`${name}-opacity`))));
       }
     }
     for (const name of ["class", "style", "tabindex"]) to[i].removeAttribute(name);
   });
-  for (const [name, value] of Object.entries({ x: box.left - left, y: box.top - top, width: box.width, height: box.height })) {
+  for (const [name, value] of Object.entries({ x: box.left - left, y: box.top - top, width: box.width,
+    height: box.height })) {
     copy.setAttribute(name, String(round(value)));
   }
   copy.setAttribute("overflow", getComputedStyle(element).overflow === "visible" ? "visible" : "hidden");
-  return new XMLSerializer().serializeToString(copy).replace(/<!--.*?-->/g, "").replace(' xmlns="http://www.w3.org/2000/svg"', "");
+  return new XMLSerializer().serializeToString(copy).replace(/<!--.*?-->/g,
+    "").replace(' xmlns="http://www.w3.org/2000/svg"', "");
 }
 
-/** What a canvas says it has drawn (its method `drawn`), else its pixels. @param {any} element @param {DOMRect} box @param {Place} place */
+/**
+ * What a canvas says it has drawn (its method `drawn`), else its pixels.
+ * @param {any} element
+ * @param {DOMRect} box
+ * @param {Place} place
+ */
 function canvas(element, box, { left, top }) {
   const [x, y] = [round(box.left - left), round(box.top - top)];
   if (element.drawn) return `<g transform="translate(${x} ${y})">${element.drawn()}</g>`;
-  return `<image x="${x}" y="${y}" width="${round(box.width)}" height="${round(box.height)}" preserveAspectRatio="none" style="image-rendering: pixelated" href="${element.toDataURL()}"/>`;
+  const size = `width="${round(box.width)}" height="${round(box.height)}"`;
+  return `<image x="${x}" y="${y}" ${size} preserveAspectRatio="none" style="image-rendering: pixelated" ` +
+    `href="${element.toDataURL()}"/>`;
 }
 
 /** @param {string} drawing an SVG @returns {Promise<Blob>} */
@@ -145,7 +175,8 @@ export async function toPNG(drawing) {
   const sheet = document.createElement("canvas");
   [sheet.width, sheet.height] = [image.width * SCALE, image.height * SCALE];
   /** @type {CanvasRenderingContext2D} */ (sheet.getContext("2d")).drawImage(image, 0, 0, sheet.width, sheet.height);
-  return new Promise((done, failed) => sheet.toBlob((blob) => (blob ? done(blob) : failed(new Error("This browser makes no PNG of it.")))));
+  return new Promise((done, failed) => sheet.toBlob((blob) => (blob ? done(blob)
+    : failed(new Error("This browser makes no PNG of it.")))));
 }
 
 /** Rows as comma-separated values. @param {(string | number)[][]} rows */

@@ -13,7 +13,8 @@
 export const NOTHING = { site: null, unit: null, query: null, key: null, step: null };
 
 /** What a pane has for itself, and what an address therefore says with `b.` before it. */
-export const OF_PANE = ["model", "text", "sentence", "target", "off", "replace", "force", "temperature", "futures", "future"];
+export const OF_PANE = ["model", "text", "sentence", "target", "off", "replace", "force", "temperature", "futures",
+  "future"];
 
 /** What is changed in the model or its input; chips show it, and every request has it. */
 export const WHAT_IF = { off: [], replace: {}, force: {}, temperature: 1 };
@@ -90,7 +91,8 @@ export class Store extends EventTarget {
   /** The fields that every request has: those that are not as they are by default. @param {"a" | "b"} pane */
   request(pane) {
     const state = this.of(pane);
-    const changed = Object.entries(WHAT_IF).filter(([name, first]) => JSON.stringify(state[name]) !== JSON.stringify(first));
+    const changed = Object.entries(WHAT_IF).filter(([name, first]) =>
+      JSON.stringify(state[name]) !== JSON.stringify(first));
     const fields = Object.fromEntries(changed.map(([name]) => [name, state[name]]));
     return state.target.trim() ? { target: state.target, ...fields } : fields;
   }
@@ -109,7 +111,6 @@ export class Store extends EventTarget {
     return () => this.removeEventListener("change", listener);
   }
 
-  /** @param {"chosen" | "typed" | "hovered" | "read" | "known"} how */
   #changed(how) {
     this.dispatchEvent(new CustomEvent("change", { detail: how }));
   }

@@ -33,7 +33,7 @@ export class Tree extends Element {
 
   /** The nodes with their places. @returns {{nodes: any[], width: number, height: number, letters: number}} */
   #placed() {
-    const { unit, layout } = this;
+    const { em: unit, layout } = this;
     const root = layout.hierarchy(this.root);
     layout.tree().nodeSize([ROW * unit, 1]).separation(() => 1)(root);
     const nodes = root.descendants();
@@ -48,7 +48,7 @@ export class Tree extends Element {
   render() {
     if (!this.root || !this.layout || !this.room.width) return nothing;
     const { nodes, width, height, letters } = this.#placed();
-    const { unit } = this;
+    const unit = this.em;
     const end = (/** @type {any} */ { x, data }) => x + Math.min(letters, [...data.label].length) * LETTER * unit + 0.4 * unit;
     const first = nodes.some(({ data }) => data.id === this.focused) ? this.focused : nodes.find(({ data }) => data.chosen)?.data.id ?? nodes[0].data.id;
     const link = (/** @type {any} */ { parent, x, y, data }) => {

@@ -12,8 +12,10 @@ const AROUND = 15.5; // units of height that are not rows of keys
 const DEPTH = 0.7; // a power of values before they become colours: small ones are seen, too
 
 /**
- * @typedef {{key: number[], score: number, scaled: number | null, visible: boolean, weight: number, value: number[]}} Row
- * @typedef {{width: number, formula: string, query: number[], rows: Row[], output: number[]}} Numbers as /api/head says them
+ * @typedef {{key: number[], score: number, scaled: number | null, visible: boolean, weight: number, value: number[]}}
+ *   Row
+ * @typedef {{width: number, formula: string, query: number[], rows: Row[], output: number[]}} Numbers as /api/head has
+ *   them
  */
 
 /** Whether the score is a plain sum of products. @param {Numbers} numbers */
@@ -59,24 +61,34 @@ export class Vectors extends Element {
   get row() {
     const { key } = this.selected;
     const { rows } = this.numbers;
-    return key !== null && key < rows.length ? key : rows.reduce((best, { weight }, i) => (weight > rows[best].weight ? i : best), 0);
+    return key !== null && key < rows.length ? key : rows.reduce((best, { weight }, i) => (weight > rows[best].weight
+      ? i : best), 0);
   }
 
   /** Of a row, in pixels: all of them fit, if they can. @param {number} count */
   #height(count) {
-    const { unit, room } = this;
+    const { em: unit, room } = this;
     const least = room.width < NARROW.width ? NARROW.least : ROW.least;
     return Math.max(least * unit, Math.min(ROW.most * unit, (room.height - AROUND * unit) / count));
   }
 
-  /** A row of cells. @param {number[]} vector @param {number} most @param {string} name @param {string} of @param {number[] | null} [order] */
+  /**
+   * A row of cells.
+   * @param {number[]} vector
+   * @param {number} most
+   * @param {string} name
+   * @param {string} of
+   * @param {number[] | null} [order]
+   */
   #strip(vector, most, name, of, order = null) {
     const point = (/** @type {MouseEvent} */ event) => {
       const box = /** @type {HTMLElement} */ (event.currentTarget).getBoundingClientRect();
-      const index = Math.max(0, Math.min(vector.length - 1, Math.floor(((event.clientX - box.left) / box.width) * vector.length)));
+      const index = Math.max(0, Math.min(vector.length - 1,
+        Math.floor(((event.clientX - box.left) / box.width) * vector.length)));
       if (this.at?.of !== of || this.at.index !== index) this.at = { of, index };
     };
-    return html`<span class="strip" data-of=${of} @mousemove=${point} @mouseleave=${() => { this.at = null; }}><canvas role="img" aria-label=${name}
+    return html`<span class="strip" data-of=${of} @mousemove=${point} @mouseleave=${() => { this.at = null; }}><canvas
+      role="img" aria-label=${name}
       .vector=${order ? order.map((i) => vector[i]) : vector} .most=${most}></canvas></span>`;
   }
 
@@ -90,38 +102,54 @@ export class Vectors extends Element {
     const all = dot ? rows.map(({ key }) => products(query, key)) : [];
     const order = dot && this.isSorted ? bySize(all[row]) : null;
     const sum = rows.map(({ weight, value }) => value.map((one) => (isPlain ? one : weight * one)));
-    const most = { key: largest([...(shared ? [query] : []), ...rows.map(({ key }) => key)]), query: largest([query]), product: largest(all), value: largest(isPlain ? [output, ...sum] : sum) };
+    const most = { key: largest(rows.map(({ key }) => key)), query: largest([query]), product: largest(all),
+      value: largest(isPlain ? [output, ...sum] : sum) };
     const name = (/** @type {number} */ i) => label(keys[i]);
     const scored = formula.startsWith("q · k");
-    const strip = (/** @type {number[]} */ vector, /** @type {"key" | "product"} */ of, /** @type {string} */ said) => this.#strip(vector, most[of], said, "key", order);
-    const ask = shared ? strip(query, "key", "query") : this.#strip(query, most.query, "query", "query");
+    const strip = (/** @type {number[]} */ vector, /** @type {"key" | "product"} */ of, /** @type {string} */ said) =>
+      this.#strip(vector, most[of], said, "key", order);
+    const ask = this.#strip(query, most.query, "query", shared ? "key" : "query", order);
     let step = 0;
     const numbered = (/** @type {any} */ text) => html`<small>${step += 1}</small> ${text}`;
     const index = at && (at.of === "key" && order ? order[at.index] : at.index);
-    return html`<div class=${classMap({ vectors: true, dot, divided })} style=${styleMap({ "--row": `${this.#height(rows.length).toFixed(1)}px`, "--dimensions": String(at?.of === "value" ? output.length : rows[0].key.length), "--at": String(at?.index ?? -1) })} data-at=${at?.of ?? nothing}>
+    return html`<div class=${classMap({ vectors: true, dot, divided })}
+      style=${styleMap({ "--row": `${this.#height(rows.length).toFixed(1)}px`, "--dimensions": String(at?.of === "value"
+        ? output.length : rows[0].key.length), "--at": String(at?.index ?? -1) })} data-at=${at?.of ?? nothing}>
       <div class="product-of">
         <span><i>q</i> of ${this.query}</span>${ask}<span class="number"></span>
-        <span><i>${scored ? "k" : "h"}</i> of ${name(row)}</span>${strip(rows[row].key, "key", `key of ${name(row)}`)}<span class="number"></span>
-        ${dot ? html`<span><i>q</i> × <i>k</i></span>${strip(all[row], "product", `products of ${name(row)}`)}<span class="number" title="their sum: q · k">Σ ${short(rows[row].score)}</span>` : nothing}
+        <span><i>${scored ? "k" : "h"}</i> of ${name(row)}</span>${strip(rows[row].key, "key",
+          `key of ${name(row)}`)}<span class="number"></span>
+        ${dot ? html`<span><i>q</i> × <i>k</i></span>${strip(all[row], "product", `products of ${name(row)}`)}<span
+          class="number" title="their sum: q · k">Σ ${short(rows[row].score)}</span>` : nothing}
       </div>
       <p class="pointed number" aria-hidden="true">${this.#pointed(index, all)}</p>
       ${this.worked}
       <table class="numbers"><thead><tr>
-        <th scope="col">key</th><th scope="col" class="wide">${scored ? "k" : "h"}</th>${dot ? html`<th scope="col" class="wide">q × k</th>` : nothing}
-        <th scope="col">${numbered(scored ? "q·k" : "score")}</th>${divided ? html`<th scope="col">${numbered(html`÷ √${width}`)}</th>` : nothing}
-        <th scope="col" class="share">${numbered("softmax")}</th><th scope="col" class="strips">${numbered(isPlain ? "v" : "× v")}</th>
-      </tr><tr class="asks"><th scope="row">query</th><td class="wide">${ask}</td>${dot ? html`<td class="wide"></td>` : nothing}<td></td>${divided ? html`<td></td>` : nothing}<td></td><td></td></tr></thead>
-      <tbody @keydown=${this.#move}>${rows.map(({ key, score, scaled, visible, weight }, i) => html`<tr class=${classMap({ masked: !visible, chosen: i === row })} tabindex=${i === row ? 0 : -1}
-          @mouseenter=${() => this.tell("hover", { key: i })} @focus=${() => this.tell("hover", { key: i })} @click=${() => this.tell("pick", { key: i })}>
+        <th scope="col">key</th><th scope="col" class="wide">${scored ? "k" : "h"}</th>${dot ? html`<th scope="col"
+          class="wide">q × k</th>` : nothing}
+        <th scope="col">${numbered(scored ? "q·k" : "score")}</th>${divided
+          ? html`<th scope="col">${numbered(html`÷ √${width}`)}</th>` : nothing}
+        <th scope="col" class="share">${numbered("softmax")}</th><th scope="col" class="strips">${numbered(isPlain ? "v"
+          : "× v")}</th>
+      </tr><tr class="asks"><th scope="row">query</th><td class="wide">${ask}</td>${dot ? html`<td class="wide"></td>`
+        : nothing}<td></td>${divided ? html`<td></td>` : nothing}<td></td><td></td></tr></thead>
+      <tbody @keydown=${this.#move}>${rows.map(({ key, score, scaled, visible, weight }, i) => html`<tr
+        class=${classMap({ masked: !visible, chosen: i === row })} tabindex=${i === row ? 0 : -1}
+          @mouseenter=${() => this.tell("hover", { key: i })} @focus=${() => this.tell("hover", { key: i })}
+            @click=${() => this.tell("pick", { key: i })}>
         <th scope="row">${name(i)}</th>
         <td class="wide">${strip(key, "key", `key of ${name(i)}`)}</td>
         ${dot ? html`<td class="wide">${strip(all[i], "product", `products of ${name(i)}`)}</td>` : nothing}
         <td class="number score">${short(score)}</td>
         ${divided ? html`<td class="number scaled">${short(/** @type {number} */ (scaled))}</td>` : nothing}
-        <td class="weight"><span><i style=${styleMap({ width: `${(100 * weight).toFixed(2)}%` })}></i></span><span class="number">${visible ? weight.toFixed(4) : "masked"}</span></td>
-        <td class="strips">${this.#strip(sum[i], most.value, `${isPlain ? "" : "weighted "}value of ${name(i)}`, "value")}</td></tr>`)}
+        <td class="weight"><span><i style=${styleMap({ width: `${(100 * weight).toFixed(2)}%` })}></i></span><span
+          class="number">${visible ? weight.toFixed(4) : "masked"}</span></td>
+        <td class="strips">${this.#strip(sum[i], most.value, `${isPlain ? "" : "weighted "}value of ${name(i)}`,
+          "value")}</td></tr>`)}
       </tbody>
-      <tfoot @mouseenter=${() => this.tell("hover", null)}><tr><th scope="row" colspan="1">Σ</th><td class="wide"></td>${dot ? html`<td class="wide"></td>` : nothing}<td class="said" colspan=${divided ? 3 : 2}>the head’s output</td>
+      <tfoot @mouseenter=${() => this.tell("hover", null)}><tr><th scope="row" colspan="1">Σ</th><td
+        class="wide"></td>${dot ? html`<td class="wide"></td>` : nothing}<td class="said" colspan=${divided ? 3
+          : 2}>the head’s output</td>
         <td class="strips">${this.#strip(output, most.value, "output", "value")}</td></tr></tfoot></table></div>`;
   }
 
@@ -132,10 +160,12 @@ export class Vectors extends Element {
     if (at.of === "query") return `dimension ${index + 1}: q ${short(query[index])}`;
     if (at.of === "key") {
       const k = short(rows[row].key[index]);
-      return all.length ? `dimension ${index + 1}: q ${short(query[index])} × k ${k} = ${short(all[row][index])}` : `dimension ${index + 1}: ${k}`;
+      return all.length ? `dimension ${index + 1}: q ${short(query[index])} × k ${k} = ${short(all[row][index])}`
+        : `dimension ${index + 1}: ${k}`;
     }
     const { weight, value } = rows[row];
-    return `dimension ${index + 1}: weight ${weight.toFixed(4)} × v ${short(value[index])} = ${short(weight * value[index])}, of ${short(output[index])}`;
+    const summand = `${weight.toFixed(4)} × v ${short(value[index])} = ${short(weight * value[index])}`;
+    return `dimension ${index + 1}: weight ${summand}, of ${short(output[index])}`;
   }
 
   updated() {
@@ -148,13 +178,16 @@ export class Vectors extends Element {
       const { vector, most } = canvas;
       const cell = width / vector.length;
       const gap = cell > 6 ? 1 : 0;
-      const colour = (/** @type {number} */ value) => heat(Math.sign(value) * Math.min(1, Math.abs(value) / most) ** DEPTH, true);
+      const share = (/** @type {number} */ value) => Math.sign(value) * Math.min(1, Math.abs(value) / most) ** DEPTH;
+      const colour = (/** @type {number} */ value) => heat(share(value), true);
       vector.forEach((/** @type {number} */ value, /** @type {number} */ i) => {
         context.fillStyle = colour(value);
         context.fillRect(i * cell, 0, cell - gap + (gap ? 0 : 0.4), height);
       });
+      const wide = (cell - gap).toFixed(2);
       canvas.drawn = () => vector.map((/** @type {number} */ value, /** @type {number} */ i) =>
-        `<rect x="${(i * cell).toFixed(2)}" y="0" width="${(cell - gap).toFixed(2)}" height="${height}" fill="${colour(value)}"/>`).join("");
+        `<rect x="${(i * cell).toFixed(2)}" y="0" width="${wide}" height="${height}" fill="${colour(value)}"/>`)
+        .join("");
     }
   }
 

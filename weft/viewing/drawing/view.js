@@ -69,7 +69,8 @@ export class View extends Element {
   /** The site that is selected; where there is none, that of the head that matters most, else the last. */
   get site() {
     const { best } = this;
-    const is = (/** @type {any} */ { id, kind, layer }) => (best ? kind === best.kind && layer === best.layer : id === this.selection.site);
+    const is = (/** @type {any} */ { id, kind, layer }) => (best ? kind === best.kind && layer === best.layer
+      : id === this.selection.site);
     return this.sites.find(is) ?? this.sites.at(-1);
   }
 
@@ -79,7 +80,11 @@ export class View extends Element {
     return unit && unit <= this.site.units && this.site.units > 1 ? unit : null;
   }
 
-  /** Go to another site and head; tokens stay selected if they are those of the new site, too. @param {any} site @param {number | null} unit */
+  /**
+   * Go to another site and head; tokens stay selected if they are those of the new site, too.
+   * @param {any} site
+   * @param {number | null} unit
+   */
   go(site, unit, more = {}) {
     const { queries, keys } = this.site;
     const same = queries === site.queries && keys === site.keys;
@@ -102,7 +107,8 @@ export class View extends Element {
     return html`<div class="frame" ?data-pinned=${query !== null || key !== null || step !== null}>
       ${this.bar ? nothing : html`<div class="controls">${this.controls()}</div>`}
       <div class="stage" aria-busy=${busy}>${this.draw()}</div>
-      ${inspector === nothing ? nothing : html`<aside class=${this.hasSummary ? "inspector always" : "inspector"} aria-label="What is selected">${inspector}</aside>`}
+      ${inspector === nothing ? nothing : html`<aside class=${this.hasSummary ? "inspector always" : "inspector"}
+        aria-label="What is selected">${inspector}</aside>`}
       <div class="time">${this.time()}</div>
       <p class="hidden-text" role="status">${this.spoken()}</p>
     </div>`;
@@ -133,7 +139,8 @@ export class Controls extends Element {
   }
 
   render() {
-    return this.of?.model && this.of.problem() === nothing ? html`<div class="controls">${this.of.controls()}</div>` : nothing;
+    return this.of?.model && this.of.problem() === nothing ? html`<div class="controls">${this.of.controls()}</div>`
+      : nothing;
   }
 }
 

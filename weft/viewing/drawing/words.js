@@ -3,7 +3,10 @@
 
 export const inner = { mark: "-" }; // before a token inside a word; none where tokens are characters
 
-/** A token as people read it: one inside a word gets a hyphen. The same as weft.viewing.pictures.label. @param {string} token */
+/**
+ * A token as people read it: one inside a word gets a hyphen. The same as weft.viewing.pictures.label.
+ * @param {string} token
+ */
 export function label(token) {
   if (token === "∎") return "(end)";
   if (token === "∅") return "(start)";
@@ -36,7 +39,8 @@ export const labels = (tokens) => tokens.map(label);
 
 /** Tokens as the text they are. @param {string[]} tokens */
 export function written(tokens) {
-  return characters(tokens.filter((token) => !isEnd(token))).map(({ token }) => token).join("").replaceAll("·", " ").trim();
+  return characters(tokens.filter((token) => !isEnd(token))).map(({ token }) => token).join("").replaceAll("·",
+    " ").trim();
 }
 
 /** counted(1, "head") → "1 head", counted(8, "head") → "8 heads". @param {number} count @param {string} name */
@@ -63,7 +67,8 @@ export function percent(chance) {
 /** A number far from 1, as 2.6·10⁵. @param {number} number @param {number} [digits] */
 export function scientific(number, digits = 1) {
   const [size, power] = number.toExponential(digits).split("e");
-  return `${size}·10${[...String(Number(power))].map((one) => (one === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(one)])).join("")}`;
+  return `${size}·10${[...String(Number(power))].map((one) => (one === "-" ? "⁻"
+    : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(one)])).join("")}`;
 }
 
 /** A count in thousands or millions: 7.57 M, 512 k, 9,216. @param {number} count */
@@ -107,7 +112,7 @@ export function differing(text, other) {
 }
 
 /**
- * The tokens of two texts beside each other: those that both have, and between them those that stand in each other's place.
+ * The tokens of two texts beside each other: those that both have, and those that stand in each other's place.
  * @param {string[]} a
  * @param {string[]} b
  * @returns {{a: number | null, b: number | null, token: string}[]}

@@ -14,7 +14,8 @@ class Look extends asking(Looking) {
       const { kind, layer } = this.site;
       return this.mode === "grid" ? null : ["api/attention", { kind, layer }];
     }, { binary: true });
-    this.pictures = this.ask(() => (this.mode === "grid" ? ["api/overview", { kind: this.site.kind }] : null), { binary: true });
+    this.pictures = this.ask(() => (this.mode === "grid" ? ["api/overview", { kind: this.site.kind }] : null),
+      { binary: true });
   }
 
   get seen() {
@@ -46,7 +47,8 @@ function cut({ shape: [layers, heads, queries, keys], numbers }, flat = false) {
   const piece = (from, length) => numbers.subarray(from, from + length);
   return Array.from({ length: layers }, (_, layer) => Array.from({ length: heads }, (__, head) => {
     const from = (layer * heads + head) * queries * keys;
-    return flat ? piece(from, queries * keys) : Array.from({ length: queries }, (___, query) => piece(from + query * keys, keys));
+    return flat ? piece(from, queries * keys) : Array.from({ length: queries }, (___, query) => piece(from +
+      query * keys, keys));
   }));
 }
 
@@ -57,6 +59,9 @@ class Difference extends Look {
   constructor() {
     super();
     this.modelB = null;
+    /** @type {any} what was last computed, and of which answers */ this.from = null;
+    /** @type {any[]} */ this.rows = [];
+    /** @type {any[]} */ this.columns = [];
     const [one, all] = this.questions;
     this.mapsB = this.ask(one.make, { binary: true, pane: "b" });
     this.picturesB = this.ask(all.make, { binary: true, pane: "b" });
@@ -73,7 +78,8 @@ class Difference extends Look {
   /** The tokens of A and B beside each other. @param {any} a @param {any} b */
   axes(a, b) {
     const key = JSON.stringify([a.queries, b.queries, a.keys, b.keys]);
-    if (this.known !== key) Object.assign(this, { known: key, rows: aligned(a.queries, b.queries), columns: aligned(a.keys, b.keys) });
+    if (this.known !== key) Object.assign(this, { known: key, rows: aligned(a.queries, b.queries),
+      columns: aligned(a.keys, b.keys) });
     return { rows: this.rows, columns: this.columns };
   }
 
@@ -85,7 +91,8 @@ class Difference extends Look {
     const at = (map, query, key) => (query === null || key === null ? 0 : map[query][key]);
     const seen = {
       queries: rows.map(({ token }) => token), keys: columns.map(({ token }) => token),
-      maps: a.maps.slice(0, b.maps.length).map((map, head) => rows.map((row) => Float64Array.from(columns, (column) => at(b.maps[head], row.b, column.b) - at(map, row.a, column.a)))),
+      maps: a.maps.slice(0, b.maps.length).map((map, head) => rows.map((row) => Float64Array.from(columns,
+        (column) => at(b.maps[head], row.b, column.b) - at(map, row.a, column.a)))),
     };
     this.from = { a: this.maps.data, b: this.mapsB.data, seen };
     return seen;
@@ -97,14 +104,16 @@ class Difference extends Look {
     if (!this.seen) return selection;
     const among = (axis, at) => (at === null ? null : axis.findIndex(({ a }) => a === at));
     const found = (at) => (at === -1 ? null : at);
-    return { ...selection, query: found(among(this.rows, selection.query)), key: found(among(this.columns, selection.key)) };
+    return { ...selection, query: found(among(this.rows, selection.query)), key: found(among(this.columns,
+      selection.key)) };
   }
 
   /** @param {any} detail */
   meant(detail) {
     const of = (place) => place?.a ?? place?.b ?? null;
     if (!detail || !("query" in detail)) return detail;
-    return { ...detail, query: detail.query === null ? null : of(this.rows[detail.query]), key: detail.key === null ? null : of(this.columns[detail.key]) };
+    return { ...detail, query: detail.query === null ? null : of(this.rows[detail.query]), key: detail.key === null
+      ? null : of(this.columns[detail.key]) };
   }
 
   get scale() {
@@ -128,13 +137,17 @@ class Difference extends Look {
     }, 0), 0) / (2 * 255 * Math.max(1, both.length));
     const cells = a.pictures.map((heads, layer) => ({ label: `layer ${layer + 1}`, cells: heads.map((one, head) => {
       const value = moved(one, b.pictures[layer]?.[head] ?? one);
-      return { name: `layer ${layer + 1}, head ${head + 1}: ${percent(value)} of its attention is elsewhere in B`, value, text: percent(value) };
+      return { name: `layer ${layer + 1}, head ${head + 1}: ${percent(value)} of its attention is elsewhere in B`,
+        value, text: percent(value) };
     }) }));
-    return html`<w-figure label="Share of attention that is elsewhere in B" .caption=${this.made()}><w-grid .rows=${cells} .columns=${a.pictures[0].map((_, head) => `${head + 1}`)} name="layers and heads"
-      @w-pick=${(/** @type {CustomEvent} */ { detail }) => this.go(this.layers[detail.row], detail.column + 1, { mode: "lines", heads: null, mean: false })}></w-grid></w-figure>`;
+    return html`<w-figure label="Share of attention that is elsewhere in B" .caption=${this.made()}><w-grid
+      .rows=${cells} .columns=${a.pictures[0].map((_, head) => `${head + 1}`)} name="layers and heads"
+      @w-pick=${(/** @type {CustomEvent} */ { detail }) => this.go(this.layers[detail.row], detail.column + 1,
+        { mode: "lines", heads: null, mean: false })}></w-grid></w-figure>`;
   }
 }
 
 define("v-look", Look);
 define("v-look-difference", Difference);
-export const look = { name: "look", label: "Look", needs: ["attention"], tag: "v-look", difference: "v-look-difference", keys: LOOK_KEYS };
+export const look = { name: "look", label: "Look", needs: ["attention"], tag: "v-look", difference: "v-look-difference",
+  keys: LOOK_KEYS };

@@ -11,7 +11,7 @@ import "weft/figure.js";
 import "weft/matrix.js";
 
 const POSITIONS = /** @type {Record<string, string>} */ ({
-  sinusoid: "Sines and cosines of decreasing frequency, added to the embeddings: sines in dimensions 2i, cosines in 2i + 1.",
+  sinusoid: "Sines (2i) and cosines (2i + 1) of decreasing frequency, added to the embeddings.",
   concatenated: "Sines and cosines of decreasing frequency, concatenated to the embeddings.",
   learned: "One learned vector per position, added to the embeddings.",
   none: "None: only parts that depend on order, such as recurrences and convolutions, know the order of the tokens.",
@@ -50,15 +50,17 @@ class ModelView extends View {
   draw() {
     const { model } = this;
     return html`<div class="anatomy">
-      <p class="facts">${facts(model).map(([number, name]) => html`<span><b class="number">${number}</b> ${name}</span>`)}</p>
-      <w-figure label="The model" class="wide" .caption=${this.made()}><w-diagram .model=${model} chosen=${this.block?.id ?? ""} @w-pick=${(/** @type {CustomEvent} */ { detail }) => this.#choose(detail)}></w-diagram></w-figure>
+      <p class="facts">${facts(model).map(([number, name]) => html`<span><b
+        class="number">${number}</b> ${name}</span>`)}</p>
+      <w-figure label="The model" class="wide" .caption=${this.made()}><w-diagram .model=${model}
+        chosen=${this.block?.id ?? ""} @w-pick=${(/** @type {CustomEvent} */ { detail }) =>
+          this.#choose(detail)}></w-diagram></w-figure>
       ${this.#parameters()}
       ${this.#positions()}
       ${model.traces.includes("masks") ? this.#masks() : nothing}
     </div>`;
   }
 
-  /** @param {any} block */
   #choose(block) {
     this.block = this.block?.id === block.id ? null : block;
     const site = block.sites?.at(-1);
@@ -72,17 +74,21 @@ class ModelView extends View {
     const link = (view, text, site) => html`<a href="#/${view}"
       @click=${() => this.go(site, null)}>${text}</a>`;
     return html`<h3>${block.name}${block.of > 1 ? html` <span class="soft">${block.of} ×</span>` : nothing}</h3>
-      <dl class="sizes">${[...Object.entries(sizes), ["parameters", parameters]].map(([name, value]) => html`<dt>${name}</dt><dd class="number">${value.toLocaleString("en")}</dd>`)}</dl>
+      <dl class="sizes">${[...Object.entries(sizes), ["parameters", parameters]].map(([name, value]) =>
+        html`<dt>${name}</dt><dd class="number">${value.toLocaleString("en")}</dd>`)}</dl>
       ${formula ? html`<p class="formula">${formula}</p>` : nothing}
-      ${(block.sites ?? []).map((site) => html`<p class="links"><span class="soft">${site.label}</span> ${link("look", "Look", site)} ${link("compute", "Compute", site)}</p>`)}`;
+      ${(block.sites ?? []).map((site) => html`<p class="links"><span class="soft">${site.label}</span> ${link("look",
+        "Look", site)} ${link("compute", "Compute", site)}</p>`)}`;
   }
 
   #parameters() {
     const { parts, parameters: total } = this.model;
     const most = Math.max(...parts.map((/** @type {any} */ { count }) => count));
     const rows = [...parts].sort((a, b) => b.count - a.count).map(({ name, count }) =>
-      ({ label: name, value: count / most, number: `${thousands(count)} · ${((100 * count) / total).toFixed(1)} %`, title: name }));
-    return html`<w-figure label="Parameters" .caption=${this.made()} .csv=${() => [["part", "parameters"], ...parts.map((part) => [part.name, part.count])]}>
+      ({ label: name, value: count / most, number: `${thousands(count)} · ${((100 * count) / total).toFixed(1)} %`,
+        title: name }));
+    return html`<w-figure label="Parameters" .caption=${this.made()} .csv=${() => [["part", "parameters"],
+      ...parts.map((part) => [part.name, part.count])]}>
       <w-bars class="parts" .rows=${rows} name="parameters by part"></w-bars></w-figure>`;
   }
 
@@ -98,39 +104,52 @@ class ModelView extends View {
     const { query, key } = this.place;
     const dimension = (column) => (kept === null ? column : 2 * column + kept);
     const value = query === null || key === null ? null : map?.[query]?.[key] ?? null;
-    return html`<section class="wide"><w-figure label="Positions" .caption=${this.made()} .csv=${map ? () => [["position", "dimension", "value"],
+    return html`<section class="wide"><w-figure label="Positions" .caption=${this.made()}
+      .csv=${map ? () => [["position", "dimension", "value"],
       ...map.flatMap((row, at) => row.map((one, i) => [at, dimension(i), one]))] : null}>
       <div><p class="soft">${POSITIONS[position] ?? `The part is ${position}.`}</p>
       ${position === "none" || !map ? nothing : html`<div class="controls unsaved">
-        ${sides.length > 1 ? segmented("positions of the", Object.fromEntries(sides.map((name) => [name, name])), side, (next) => { this.side = next; }) : nothing}
-        ${isSinusoid ? segmented("dimensions", { even: "Sines", odd: "Cosines", all: "Both" }, this.which, (next) => { this.which = next; this.place = { query: null, key: null }; }) : nothing}
+        ${sides.length > 1 ? segmented("positions of the", Object.fromEntries(sides.map((name) => [name, name])), side,
+          (next) => { this.side = next; }) : nothing}
+        ${isSinusoid ? segmented("dimensions", { even: "Sines", odd: "Cosines", all: "Both" }, this.which,
+          (next) => { this.which = next; this.place = { query: null, key: null }; }) : nothing}
         <span class="scale signed"><span>${fixed(-most, 2)}</span><i></i><span>${fixed(most, 2)}</span></span></div>
         <w-matrix class="positions" whole signed .most=${most} .map=${map} .queries=${map.map((_, at) => String(at))}
-          .keys=${map[0].map((_, at) => String(dimension(at)))} .axes=${["position", "dimension"]} .selected=${this.place} name="positions"
+          .keys=${map[0].map((_, at) => String(dimension(at)))} .axes=${["position", "dimension"]}
+            .selected=${this.place} name="positions"
           @w-hover=${(event) => { event.stopPropagation(); this.place = event.detail ?? { query: null, key: null }; }}
           @w-pick=${(event) => event.stopPropagation()}></w-matrix>
-        <p class="caption" role="status">${value === null ? `Positions 0 to ${map.length - 1} from top to bottom, dimensions from left to right.`
-          : `position ${query}, dimension ${dimension(/** @type {number} */ (key))}: ${fixed(value, 3)}`}</p>`}</div></w-figure></section>`;
+        <p class="caption" role="status">${value === null
+          ? `Positions 0 to ${map.length - 1} from top to bottom, dimensions from left to right.`
+          : `position ${query}, dimension ${dimension(Number(key))}: ${fixed(value,
+          3)}`}</p>`}</div></w-figure></section>`;
   }
 
   /** The masks of the sentence and a short one in the same batch, which needs padding. */
   #masks() {
     const { data, error } = this.masks;
     const isPair = hasPairs(this.model);
-    const words = isPair ? "From a forward pass over the sentence and a short one in one batch. Blue is visible." : "From a forward pass over the text. Blue is visible.";
-    if (!data) return html`<section class="wide"><h2>Masks</h2><p class="soft">${error?.message ?? (this.masks.isEmpty ? "Type a sentence above to see its masks." : words)}</p></section>`;
+    const words = isPair ? "From a forward pass over the sentence and a short one in one batch. Blue is visible."
+      : "From a forward pass over the text. Blue is visible.";
+    if (!data) return html`<section class="wide"><h2>Masks</h2><p class="soft">${error?.message ?? (this.masks.isEmpty
+      ? "Type a sentence above to see its masks." : words)}</p></section>`;
     const { source, target, masks } = data;
     const pad = (tokens, length) => [...tokens, ...new Array(length - tokens.length).fill("(pad)")];
     const most = (rows) => Math.max(...rows.map(({ length }) => length));
-    return html`<section class="wide"><h2>Masks</h2><p class="soft">${words}</p><div class="masks">${this.model.kinds.map((kind) => {
+    return html`<section class="wide"><h2>Masks</h2><p class="soft">${words}</p><div
+      class="masks">${this.model.kinds.map((kind) => {
       const isCausal = kind.keys === "shifted";
       const row = isCausal ? 0 : 1; // the short sentence has the padding
       const tokens = (axis) => (axis === "source" ? pad(source[row], most(source)) : pad(target[row], most(target)));
-      const name = isCausal && !isPair ? "Causal" : `${kind.label}, ${isCausal ? "causal" : "a short sentence in a longer batch"}`;
+      const name = isCausal && !isPair ? "Causal" : `${kind.label}, ${isCausal ? "causal"
+        : "a short sentence in a longer batch"}`;
       const map = masks[kind.name][row].map((one) => one.map((visible) => visible * VISIBLE));
-      return html`<w-figure label=${name} .note=${isCausal ? "A token sees itself and the past, not the future." : "No query attends to padding."} .caption=${this.made()}>
-        <w-matrix whole .queries=${tokens(kind.queries)} .keys=${tokens(kind.keys)} .map=${map} name=${name} .selected=${{ query: null, key: null }}
-          @w-hover=${(event) => event.stopPropagation()} @w-pick=${(event) => event.stopPropagation()}></w-matrix></w-figure>`;
+      return html`<w-figure label=${name} .note=${isCausal ? "A token sees itself and the past, not the future."
+        : "No query attends to padding."} .caption=${this.made()}>
+        <w-matrix whole .queries=${tokens(kind.queries)} .keys=${tokens(kind.keys)} .map=${map} name=${name}
+          .selected=${{ query: null, key: null }}
+          @w-hover=${(event) => event.stopPropagation()}
+            @w-pick=${(event) => event.stopPropagation()}></w-matrix></w-figure>`;
     })}</div></section>`;
   }
 }
