@@ -60,11 +60,15 @@ export class Time extends Element {
     const { at, count, isPlaying, name } = this;
     const by = (/** @type {number} */ step) => () => { this.stop(); this.#tell(at + step); };
     return html`<div class="playing" role="group" aria-label="Time">
-      <button type="button" class="button" @click=${() => this.toggle()} title="space">${isPlaying ? "Pause" : "Play"}</button>
-      <button type="button" class="tool" aria-label=${`one ${name} back`} ?disabled=${at <= 1} @click=${by(-1)}>‹</button>
-      <input type="range" min="1" max=${count} .value=${String(at)} aria-label=${name} aria-valuetext=${`${name} ${at} of ${count}`}
+      <button type="button" class="button" @click=${() => this.toggle()} title="space">${isPlaying ? "Pause"
+        : "Play"}</button>
+      <button type="button" class="tool" aria-label=${`one ${name} back`} ?disabled=${at <= 1}
+        @click=${by(-1)}>‹</button>
+      <input type="range" min="1" max=${count} .value=${String(at)} aria-label=${name}
+        aria-valuetext=${`${name} ${at} of ${count}`}
         @input=${(/** @type {any} */ event) => { this.stop(); this.#tell(Number(event.target.value)); }}>
-      <button type="button" class="tool" aria-label=${`one ${name} on`} ?disabled=${at >= count} @click=${by(1)}>›</button>
+      <button type="button" class="tool" aria-label=${`one ${name} on`} ?disabled=${at >= count}
+        @click=${by(1)}>›</button>
       <span class="number soft">${name} ${at} of ${count}</span>
       ${menu("speed", SPEEDS, this.speed, (speed) => { this.speed = Number(speed); })}
     </div>`;

@@ -3,10 +3,10 @@
 
 import { menu, slider } from "weft/controls.js";
 import { chance, path } from "weft/paths.js";
-import { fixed, label, percent, written } from "weft/words.js";
+import { fixed, percent, written } from "weft/words.js";
 import { View, define, html, nothing } from "../view.js";
+import { rivals } from "./forcing.js";
 import { shaped } from "./sampling.js";
-import "weft/bars.js";
 import "weft/figure.js";
 import "weft/time.js";
 
@@ -64,7 +64,8 @@ class DecideSearch extends View {
   /** The complete translations, the best first. α only ranks them; it does not change the search. @returns {any[]} */
   get ranked() {
     const { alpha } = this;
-    return (this.tree?.ended ?? []).map((/** @type {any} */ one) => ({ ...one, score: one.log_prob / one.length ** alpha }))
+    const scored = (/** @type {any} */ one) => ({ ...one, score: one.log_prob / one.length ** alpha });
+    return (this.tree?.ended ?? []).map(scored)
       .sort((/** @type {any} */ a, /** @type {any} */ b) => b.finished - a.finished || b.score - a.score);
   }
 
@@ -72,18 +73,29 @@ class DecideSearch extends View {
     const { beam, temperature } = this.state;
     const widths = [...new Set([...WIDTHS, beam])].sort((a, b) => a - b); // an address may have another one
     const heat = this.heat ?? temperature;
-    return html`<label class="control"><span>Beam</span>${menu("beam", widths.map((n) => [n, n]), beam, (next) => this.change({ beam: Number(next) }))}</label>
-      ${slider("Length penalty α", this.alpha, { min: 0, max: 2, step: 0.1 }, this.alpha.toFixed(1), (alpha) => this.change({ alpha }, { typing: true }))}
-      ${slider("Temperature", heat, { min: 0.1, max: 3, step: 0.1 }, heat.toFixed(1), (next) => {
-        this.heat = next;
-        clearTimeout(this.timer);
-        this.timer = setTimeout(() => { this.heat = null; this.change({ temperature: next }, { typing: true }); }, PAUSE);
-      })}`;
+    return html`<label class="control"><span>Beam</span>${menu("beam", widths.map((n) => [n, n]), beam,
+      (next) => this.change({ beam: Number(next) }))}</label>
+      ${slider("Length penalty α", this.alpha, { min: 0, max: 2, step: 0.1 }, this.alpha.toFixed(1),
+        (alpha) => this.change({ alpha }, { typing: true }))}
+      ${slider("Temperature", heat, { min: 0.1, max: 3, step: 0.1 }, heat.toFixed(1), (next) => this.#heated(next))}`;
   }
 
-  /** Write this token at its step: with all that its path has from where it leaves what is written now. @param {number} id */
+  /** Bars change at once, the search when the slider rests. @param {number} temperature */
+  #heated(temperature) {
+    this.heat = temperature;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.heat = null;
+      this.change({ temperature }, { typing: true });
+    }, PAUSE);
+  }
+
+  /**
+   * Write this token at its step: with all that its path has from where it leaves what is written now.
+   * @param {number} id
+   */
   #force(id) {
-    const { target } = this.own.data;
+    const target = this.own.data?.target ?? [];
     const way = path(this.by, id).map(({ token }) => token);
     const from = way.findIndex((token, step) => token !== target[step]);
     if (from < 0) return;
@@ -95,8 +107,11 @@ class DecideSearch extends View {
     const { tree, shown, ranked } = this;
     if (!tree) return nothing;
     const winner = ranked[0]?.id ?? null;
-    return html`<div class="deciding" @w-point=${(/** @type {CustomEvent} */ { detail }) => { this.pointed = detail.id; }} @w-force=${(/** @type {CustomEvent} */ { detail }) => this.#force(detail.id)}>
-      <w-figure label=${`Beam search, ${tree.width} wide`} .note=${this.#told()} .caption=${this.made()} .csv=${() => csv(tree)}>
+    const point = (/** @type {CustomEvent} */ { detail }) => { this.pointed = detail.id; };
+    const force = (/** @type {CustomEvent} */ { detail }) => this.#force(detail.id);
+    return html`<div class="deciding" @w-point=${point} @w-force=${force}>
+      <w-figure label=${`Beam search, ${tree.width} wide`} .note=${this.#told()} .caption=${this.made()}
+        .csv=${() => csv(tree)}>
         <w-paths .steps=${tree.steps} .shown=${shown} .winner=${winner} .pointed=${this.pointed}></w-paths></w-figure>
       ${shown >= tree.steps.length && ranked.length ? this.#ended(ranked) : nothing}</div>`;
   }
@@ -104,9 +119,14 @@ class DecideSearch extends View {
   /** What is pointed at, in words. */
   #told() {
     const one = this.pointed === null ? null : this.by.get(this.pointed);
-    if (!one) return "Number: the probability of the path so far; bar: beside that of the best path. After ×: the token’s own. A click writes it.";
+    if (!one) {
+      return html`Number: the probability of the path so far; bar: beside that of the best path. After ×: the token’s
+        own. A click writes it.`;
+    }
     const text = written(path(this.by, one.id).map(({ token }) => token));
-    return html`<b dir="auto">${text}</b> P ${chance(one.total)}, log P ${fixed(one.total, 3)} · P(token) ${percent(Math.exp(one.log_prob))} · ${FATES[one.fate]}`;
+    const token = percent(Math.exp(one.log_prob));
+    return html`<b dir="auto">${text}</b> P ${chance(one.total)}, log P ${fixed(one.total, 3)} · P(token) ${token}
+      · ${FATES[one.fate]}`;
   }
 
   /** @param {any[]} found */
@@ -116,12 +136,23 @@ class DecideSearch extends View {
     const likeliest = [...found].sort((a, b) => b.log_prob - a.log_prob)[0];
     const power = alpha.toFixed(1);
     return html`<section class="why"><h2>Complete translations, and why the winner won</h2>
-      <p><b dir="auto">${first.text}</b> wins with <math displaystyle="true"><mfrac><mrow><mi>log</mi><mi>P</mi></mrow><msup><mi>length</mi><mi>α</mi></msup></mfrac><mo>=</mo><mfrac><mn>${fixed(first.log_prob, 3)}</mn><msup><mn>${first.length}</mn><mn>${power}</mn></msup></mfrac><mo>=</mo><mn>${fixed(first.score, 4)}</mn></math>${second ? `, ahead of ${fixed(second.score, 4)} for the second.` : "."}
-        ${likeliest.id === first.id ? nothing : `By log P alone “${likeliest.text}” would have won, with ${fixed(likeliest.log_prob, 3)} in ${likeliest.length} tokens; the length penalty changed the order.`}</p>
-      <div class="table-place"><table><thead><tr><th scope="col">translation</th><th scope="col">log P</th><th scope="col">length</th><th scope="col">length<sup>α</sup></th><th scope="col">score</th></tr></thead>
-      <tbody>${found.map((one, i) => html`<tr class=${i === 0 ? "winning" : ""} @mouseenter=${() => { this.pointed = one.id; }} @mouseleave=${() => { this.pointed = null; }}>
-        <td dir="auto">${one.text}${one.finished ? nothing : html`<span class="soft"> … cut</span>`}</td><td class="number">${fixed(one.log_prob, 3)}</td><td class="number">${one.length}</td>
-        <td class="number">${(one.length ** alpha).toFixed(2)}</td><td class="number">${fixed(one.score, 4)}</td></tr>`)}</tbody></table></div></section>`;
+      <p><b dir="auto">${first.text}</b> wins with <math displaystyle="true">
+        <mfrac><mrow><mi>log</mi><mi>P</mi></mrow><msup><mi>length</mi><mi>α</mi></msup></mfrac>
+        <mo>=</mo><mfrac><mn>${fixed(first.log_prob, 3)}</mn>
+          <msup><mn>${first.length}</mn><mn>${power}</mn></msup></mfrac>
+        <mo>=</mo><mn>${fixed(first.score, 4)}</mn>
+        </math>${second ? `, ahead of ${fixed(second.score, 4)} for the second.` : "."}
+        ${likeliest.id === first.id ? nothing
+          : `By log P alone “${likeliest.text}” would have won, with ${fixed(likeliest.log_prob,
+          3)} in ${likeliest.length} tokens; the length penalty changed the order.`}</p>
+      <div class="table-place"><table><thead><tr><th scope="col">translation</th><th scope="col">log P</th><th
+        scope="col">length</th><th scope="col">length<sup>α</sup></th><th scope="col">score</th></tr></thead>
+      <tbody>${found.map((one, i) => html`<tr class=${i === 0 ? "winning" : ""}
+        @mouseenter=${() => { this.pointed = one.id; }} @mouseleave=${() => { this.pointed = null; }}>
+        <td dir="auto">${one.text}${one.finished ? nothing : html`<span class="soft"> … cut</span>`}</td><td
+          class="number">${fixed(one.log_prob, 3)}</td><td class="number">${one.length}</td>
+        <td class="number">${(one.length ** alpha).toFixed(2)}</td><td class="number">${fixed(one.score,
+          4)}</td></tr>`)}</tbody></table></div></section>`;
   }
 
   inspector() {
@@ -129,30 +160,23 @@ class DecideSearch extends View {
     const { step } = this.store.state.pin;
     if (step === null || !data) return nothing;
     const { chances } = shaped(data, { temperature: this.heat ?? this.state.temperature, top_k: 0, top_p: 1 });
-    const found = data.tokens.slice(0, RIVALS).map((/** @type {any} */ { token }, /** @type {number} */ i) => ({ token, share: chances[i] }));
-    const now = this.own.data?.target[step];
-    const forced = this.state.force[step];
+    const found = data.tokens.slice(0, RIVALS)
+      .map((/** @type {any} */ { token }, /** @type {number} */ i) => ({ token, share: chances[i] }));
     const text = written(data.written);
-    return html`<p class="caption">Step ${step + 1}${text ? html`, after <b dir="auto">${text}</b>` : nothing}. A click writes another token.</p>
-      <w-bars pickable .rows=${found.map((/** @type {any} */ { token, share }) => ({ label: label(token), value: share, number: percent(share), chosen: token === now }))} name="the likeliest tokens"
-        @w-pick=${(/** @type {CustomEvent} */ event) => { event.stopPropagation(); this.#write(step, found[event.detail.index].token); }}></w-bars>
-      ${forced === undefined ? nothing : html`<button type="button" class="button" @click=${() => this.#write(step, null)}>As the model has it</button>`}`;
-  }
-
-  /** Write this token at a step, or what the model has. What is forced after it goes. @param {number} step @param {string | null} token */
-  #write(step, token) {
-    const before = Object.fromEntries(Object.entries(this.state.force).filter(([at]) => Number(at) < step));
-    this.change({ force: token === null ? before : { ...before, [step]: token } });
+    return html`<p class="caption">Step ${step + 1}${text ? html`, after <b dir="auto">${text}</b>` : nothing}. A click
+      writes another token.</p>${rivals(this, step, found, this.own.data?.target[step])}`;
   }
 
   time() {
     if (!this.tree || this.pane === "b") return nothing;
-    return html`<w-time .at=${this.shown} .count=${this.tree.steps.length} @w-time=${(/** @type {CustomEvent} */ { detail }) => this.show(detail.at)}></w-time>`;
+    return html`<w-time .at=${this.shown} .count=${this.tree.steps.length}
+      @w-time=${(/** @type {CustomEvent} */ { detail }) => this.show(detail.at)}></w-time>`;
   }
 
   spoken() {
     const one = this.pointed === null ? null : this.by.get(this.pointed);
-    if (one) return `${written(path(this.by, one.id).map(({ token }) => token))}: probability ${chance(one.total)}, of the token ${percent(Math.exp(one.log_prob))}, ${FATES[one.fate]}`;
+    if (one) return `${written(path(this.by, one.id).map(({ token }) =>
+      token))}: probability ${chance(one.total)}, of the token ${percent(Math.exp(one.log_prob))}, ${FATES[one.fate]}`;
     const best = this.ranked[0];
     return best && this.shown >= this.tree.steps.length ? `${best.text} wins with ${fixed(best.score, 3)}` : "";
   }
@@ -160,7 +184,8 @@ class DecideSearch extends View {
 
 /** @param {any} tree */
 function csv(tree) {
-  const rows = tree.steps.flat().map((/** @type {any} */ one) => [one.id, one.parent ?? "", one.step, one.token, one.log_prob, one.total, one.fate]);
+  const rows = tree.steps.flat().map((/** @type {any} */ one) => [one.id, one.parent ?? "", one.step, one.token,
+    one.log_prob, one.total, one.fate]);
   return [["id", "parent", "step", "token", "log P of the token", "log P of the path", "fate"], ...rows];
 }
 
