@@ -28,6 +28,10 @@ TEXT = "The cat is sleeping on the sofa."
 READY = {  # what a view shows when its answer has come
     "look": "w-figure :is(.lines li, .arcs li, .matrix rect, .matrix canvas, .grid canvas)",
     "model": ".block",
+    "run": ".output .token",
+    "compute": ".numbers tbody tr",
+    "decide": ".candidate",
+    "change": ".changing tbody tr",
 }
 
 
@@ -57,13 +61,8 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def page(browser: Browser, address: str) -> Iterator[Page]:
-    """A fresh profile at 1280 × 800. Whatever the console says is an error, and so is another host."""
-    yield from watched(browser, address)
-
-
 def watched(browser: Browser, address: str, **options: object) -> Iterator[Page]:
+    """A fresh profile at 1280 × 800. Whatever the console says is an error, and so is another host."""
     said: list[str] = []
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})  # type: ignore[arg-type]
     context.set_default_timeout(60_000)

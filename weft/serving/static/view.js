@@ -51,14 +51,16 @@ export class Question {
   /**
    * @param {any} host
    * @param {() => [string, object] | null} make path and body, without text and what-ifs; null: nothing to ask
-   * @param {{binary?: boolean, pane?: Pane, whole?: boolean}} options whole: all the text, not one sentence of it
+   * @param {{binary?: boolean, pane?: Pane, whole?: boolean, quiet?: boolean}} options
+   *   whole: all the text, not one sentence of it; quiet: the line of input does not show what it says
    */
-  constructor(host, make, { binary = false, pane, whole = false } = {}) {
+  constructor(host, make, { binary = false, pane, whole = false, quiet = false } = {}) {
     this.host = host;
     this.make = make;
     this.own = pane;
     this.binary = binary;
     this.whole = whole;
+    this.quiet = quiet;
     /** @type {any} */ this.data = null;
     /** @type {Error | null} */ this.error = null;
     this.isEmpty = false;
@@ -108,7 +110,7 @@ export class Question {
       const data = this.isEmpty ? null : await post(path, { text, ...fields, ...body }, asking);
       signal.throwIfAborted();
       Object.assign(this, { data, error: null, busy: false });
-      store.know(this.pane, data ?? { translation: "" });
+      if (!this.quiet) store.know(this.pane, data ?? { translation: "" });
     } catch (error) {
       if (signal.aborted) return;
       Object.assign(this, { data: null, error, busy: false });

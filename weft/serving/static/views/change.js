@@ -43,9 +43,9 @@ class Change extends View {
     /** @type {number | null} */ this.at = null;
     this.measuring = new AbortController();
     this.measured = ""; // what `falls` are of
-    this.plain = this.ask(() => ["api/run", UNCHANGED]);
+    this.plain = this.ask(() => ["api/run", UNCHANGED], { quiet: true });
     this.changed = this.ask(() => ["api/run", { top: RIVALS }]);
-    this.without = this.ask(() => (this.off.length ? ["api/off", { off: this.off }] : null));
+    this.without = this.ask(() => (this.off.length ? ["api/off", { off: this.off }] : null), { quiet: true });
   }
 
   disconnectedCallback() {

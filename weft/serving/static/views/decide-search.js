@@ -28,13 +28,13 @@ class DecideSearch extends View {
     /** @type {any} */ this.timer = 0;
     /** @type {any} */ this.tree = null;
     /** @type {Map<number, any>} */ this.by = new Map();
-    this.search = this.ask(() => ["api/search", { beam: this.state.beam }]);
+    this.search = this.ask(() => ["api/search", { beam: this.state.beam }], { quiet: true });
     this.own = this.ask(() => ["api/run", { target: null }]);
     this.next = this.ask(() => {
       const { step } = this.store.state.pin;
       const count = this.own.data?.target.length;
       return step === null || !count || step >= count ? null : ["api/next", { step, target: null }];
-    });
+    }, { quiet: true });
   }
 
   willUpdate() {

@@ -3,7 +3,7 @@
 
 import { differing, fixed, label, percent, signed } from "weft/words.js";
 import { post } from "../api.js";
-import { View, define, html, languageName, live, nothing, styleMap } from "../view.js";
+import { View, classMap, define, html, languageName, live, nothing, styleMap } from "../view.js";
 import { likeliest, rivals } from "./forcing.js";
 import "weft/tokens.js";
 
@@ -11,6 +11,8 @@ const PAUSE = 220; // milliseconds after the last key before a request
 // sentences that are asked about at the same time, in their order: the first are shown before the last
 const AT_ONCE = 6;
 const RIVALS = 8;
+const [SHORT, LONG] = [90, 400]; // characters of a text: the type is larger or smaller
+const LEAST = 0.01; // weights below it are shown as what they are
 
 /**
  * @typedef {{text: string, space: string, start: number, number: number, found: any, isOld?: boolean}} Sentence
@@ -69,15 +71,17 @@ class RunTranslate extends View {
     const { signal } = this.stop;
     const { base, search } = this.model;
     const asking = { signal, base };
+    const how = { nbest: search.width, ...(off.length ? { off } : {}) };
     try {
       const cut = text.trim() ? await post("api/sentences", { text }, asking) : [];
       signal.throwIfAborted();
       const before = this.sentences.filter(({ found }) => found);
       let [start, number] = [0, 0];
       this.sentences = cut.map((/** @type {any} */ { text: own, space }) => {
-        if (own.trim()) number += 1;
-        const one = { text: own, space, start, number: own.trim() ? number : 0, found: own.trim()
-          ? before[number - 1]?.found ?? null : null, isOld: true };
+        const isEmpty = !own.trim();
+        if (!isEmpty) number += 1;
+        const found = isEmpty ? null : before[number - 1]?.found ?? null;
+        const one = { text: own, space, start, number: isEmpty ? 0 : number, found, isOld: true };
         start += own.length + space.length;
         return one;
       });
@@ -86,8 +90,7 @@ class RunTranslate extends View {
       await Promise.all(Array.from({ length: AT_ONCE }, async () => {
         for (let next = waiting.shift(); next; next = waiting.shift()) {
           const [i, one] = next;
-          const found = await post("api/translate", { text: one.text, nbest: search.width, ...(off.length ? { off }
-            : {}) }, asking);
+          const found = await post("api/translate", { text: one.text, ...how }, asking);
           signal.throwIfAborted();
           this.sentences = this.sentences.map((other, n) => (n === i ? { ...other, found, isOld: false } : other));
         }
@@ -106,8 +109,8 @@ class RunTranslate extends View {
     this.timer = setTimeout(() => {
       this.timer = 0;
       this.change({ text, sentence: 1, target: "", replace: {}, force: {} }, { typing: true });
-      if (this.store.isSelected) this.store.set({ pin: { ...this.store.state.pin, query: null, key: null,
-        step: null } }, { typing: true });
+      const { pin } = this.store.state;
+      this.store.set({ pin: { ...pin, query: null, key: null, step: null } }, { typing: true });
     }, PAUSE);
     this.requestUpdate();
   }
@@ -124,39 +127,41 @@ class RunTranslate extends View {
     return Boolean(Object.keys(replace).length || Object.keys(force).length || temperature !== 1);
   }
 
-  /** What is written for a sentence: {tokens, log_probs, translation}, or null. @param {Sentence} one */
+  /** What is written for a sentence, or null. @param {Sentence} one */
   #written(one) {
     const { data, busy } = this.run;
-    if (one === this.chosen && this.isChanged) return data && { tokens: data.target, log_probs: data.log_probs,
-      translation: data.translation, isOld: busy };
-    const best = one.found?.translations[0];
-    return best && { tokens: best.tokens, log_probs: best.log_probs, translation: one.found.translation,
-      isOld: one.isOld };
+    if (one === this.chosen && this.isChanged) return data && { ...data, tokens: data.target, isOld: busy };
+    const { translations: [best], translation } = one.found ?? { translations: [] };
+    return best ? { ...best, translation, isOld: one.isOld } : null;
+  }
+
+  /** Whether there are several sentences, so that it has to be said which one is meant. */
+  get isMany() {
+    return this.sentences.filter(({ number }) => number).length > 1;
   }
 
   draw() {
-    const { text } = this.state;
+    const { sentences, run: { data, error, busy } } = this;
     const [from, to] = this.model.languages.map(languageName);
     const isAlone = this.store.panes.length === 1; // else the text is typed in its line above
     const field = /** @type {HTMLTextAreaElement | null} */ (this.querySelector("textarea"));
-    const typed = this.timer && field ? field.value : text;
-    const { guessing } = this.run.data ?? {};
-    const type = typed.length < 90 ? 1.9 : typed.length < 400 ? 1.4 : 1.15;
+    const text = this.timer && field ? field.value : this.state.text;
+    const type = text.length < SHORT ? 1.9 : text.length < LONG ? 1.4 : 1.15;
+    const trouble = this.trouble || error?.message;
+    const isGuess = isAlone && !busy && !trouble && data?.guessing;
+    const guessing = isGuess && `${this.isMany ? `Sentence ${this.chosen?.number}: ` : ""}${data.guessing}`;
+    const copy = html`<button class="button" type="button" @click=${this.#copy}>${this.said || "Copy"}</button>`;
     return html`<div class="translating" style=${styleMap({ "--type": `${type}em` })}>
-      <section class="pane-of"><h2>${from}</h2><div class="typed"><div class="mirror" dir="auto"
-        aria-hidden=${isAlone}>${this.#mirror(typed)}</div>
+      <section class="pane-of"><h2>${from}</h2><div class="typed">
+        <div class="mirror" dir="auto" aria-hidden=${isAlone}>${this.#mirror(text)}</div>
         ${isAlone ? html`<textarea dir="auto" aria-label=${`Text in ${from}`} spellcheck="false" autocomplete="off"
-          placeholder="Type or paste a text" .value=${live(typed)} @input=${this.#typed}></textarea>`
-            : nothing}</div></section>
-      <section class="pane-of"><h2>${to} ${navigator.clipboard && this.sentences.length ? html`<button class="button"
-        type="button" @click=${this.#copy}>${this.said || "Copy"}</button>` : nothing}</h2>
-        <div class="output" dir="auto" aria-live="polite"
-          aria-label=${`Translation into ${to}`}>${this.sentences.map((one) =>
-            html`${this.#sentence(one)}${one.space}`)}</div>
-        ${guessing && isAlone && !this.run.busy ? html`<p class="guess" role="note">${this.sentences.length > 1
-          ? `Sentence ${this.chosen?.number}: ` : ""}${guessing}</p>` : nothing}</section>
-      ${this.trouble || this.run.error ? html`<p class="trouble" role="alert">${this.trouble
-        || this.run.error.message}</p>` : nothing}
+          placeholder="Type or paste a text" .value=${live(text)} @input=${this.#typed}></textarea>` : nothing}
+      </div></section>
+      <section class="pane-of"><h2>${to} ${navigator.clipboard && sentences.length ? copy : nothing}</h2>
+        <div class="output" dir="auto" aria-live="polite" aria-label=${`Translation into ${to}`}
+          >${sentences.map((one) => html`${this.#sentence(one)}${one.space}`)}</div>
+        ${guessing ? html`<p class="guess" role="note">${guessing}</p>` : nothing}</section>
+      ${trouble ? html`<p class="trouble" role="alert">${trouble}</p>` : nothing}
       ${this.#alternatives()}</div>`;
   }
 
@@ -164,16 +169,14 @@ class RunTranslate extends View {
   #mirror(text) {
     if (!this.lit) return html`${text}${"\n"}`;
     const { start, end, spans, weights } = this.lit;
-    // the service counts Unicode characters, a string in JavaScript counts UTF-16
-    const own = [...text.slice(start, end)];
-    const most = Math.max(...weights, 0.01);
+    const own = [...text.slice(start, end)]; // the service counts Unicode characters, a string here UTF-16
+    const most = Math.max(...weights, LEAST);
     let at = 0;
     const parts = spans.map((/** @type {any} */ span, /** @type {number} */ i) => {
-      const before = own.slice(at, span.start).join("");
+      const [before, word] = [own.slice(at, span.start).join(""), own.slice(span.start, span.end).join("")];
+      const weight = ((weights[i] ?? 0) / most).toFixed(3);
       at = span.end;
-      return html`${before}<mark
-        style=${styleMap({ "--weight": ((weights[i] ?? 0) / most).toFixed(3) })}>${own.slice(span.start,
-          span.end).join("")}</mark>`;
+      return html`${before}<mark style=${styleMap({ "--weight": weight })}>${word}</mark>`;
     });
     return html`${text.slice(0, start)}${parts}${own.slice(at).join("")}${text.slice(end)}${"\n"}`;
   }
@@ -184,17 +187,22 @@ class RunTranslate extends View {
     if (!one.number) return nothing;
     if (!found) return html`<span class="soft">…</span>`;
     const isChosen = one === this.chosen;
-    const many = this.sentences.filter(({ number }) => number).length > 1;
-    const { step } = this.store.state.pin;
-    return html`<w-tokens class=${`sentence ${found.isOld ? "old" : ""} ${isChosen && many ? "here" : ""}`} mode="doubt"
-      .tokens=${found.tokens} .values=${found.log_probs.map(Math.exp)} .selected=${isChosen ? step : null}
-      .titles=${found.tokens.map((/** @type {string} */ token, /** @type {number} */ i) =>
-        `${label(token)}: ${percent(Math.exp(found.log_probs[i]))}`)} name=${many ? `sentence ${one.number}`
-          : "translation"}
-      @w-hover=${(/** @type {CustomEvent} */ event) => { event.stopPropagation(); this.#point(one, found,
-        event.detail?.at ?? null); }}
-      @w-pick=${(/** @type {CustomEvent} */ event) => { event.stopPropagation(); this.#choose(one, event.detail.at); }}
-        @focusout=${() => this.#point(one, found, null)}></w-tokens>`;
+    const selected = isChosen ? this.store.state.pin.step : null;
+    const chances = found.log_probs.map(Math.exp);
+    const titles = chances.map((/** @type {number} */ chance, /** @type {number} */ i) =>
+      `${label(found.tokens[i])}: ${percent(chance)}`);
+    const pointed = (/** @type {CustomEvent} */ event) => {
+      event.stopPropagation();
+      this.#point(one, found, event.detail?.at ?? null);
+    };
+    const picked = (/** @type {CustomEvent} */ event) => {
+      event.stopPropagation();
+      this.#choose(one, event.detail.at);
+    };
+    return html`<w-tokens class=${classMap({ old: found.isOld, here: isChosen && this.isMany })} mode="doubt"
+      .tokens=${found.tokens} .values=${chances} .titles=${titles} .selected=${selected}
+      name=${this.isMany ? `sentence ${one.number}` : "translation"} @w-hover=${pointed} @w-pick=${picked}
+      @focusout=${() => this.#point(one, found, null)}></w-tokens>`;
   }
 
   /** @param {Sentence} one @param {number} at */
@@ -212,8 +220,8 @@ class RunTranslate extends View {
    * @param {number | null} at
    */
   async #point(one, found, at) {
-    const word = at === null ? -1 : found.tokens.slice(1, at + 1).filter((/** @type {string} */ token) =>
-      token.startsWith("·")).length;
+    const begun = (/** @type {string} */ token) => token.startsWith("·");
+    const word = at === null ? -1 : found.tokens.slice(1, at + 1).filter(begun).length;
     const mine = at === null ? "" : `${one.start} ${word}`;
     if (mine === this.pointed) return;
     this.pointed = mine;
@@ -223,10 +231,10 @@ class RunTranslate extends View {
     }
     try {
       const { off } = this.state;
-      const { source, weights } = await post("api/align", { text: one.text, target: found.translation, ...(off.length
-        ? { off } : {}) }, { base: this.model.base });
-      if (this.pointed === mine) this.lit = { start: one.start, end: one.start + one.text.length, spans: source,
-        weights: weights[word] ?? [] };
+      const body = { text: one.text, target: found.translation, ...(off.length ? { off } : {}) };
+      const { source: spans, weights } = await post("api/align", body, { base: this.model.base });
+      const { start, text } = one;
+      if (this.pointed === mine) this.lit = { start, end: start + text.length, spans, weights: weights[word] ?? [] };
     } catch { /* nothing to light up */ }
   }
 
@@ -235,22 +243,29 @@ class RunTranslate extends View {
     const one = this.chosen;
     if (!one?.found) return nothing;
     const { translations } = one.found;
+    const [best] = translations;
     const list = translations.filter((/** @type {any} */ { text }, /** @type {number} */ i) =>
       translations.findIndex((/** @type {any} */ other) => other.text === text) === i);
-    const many = this.sentences.filter(({ number }) => number).length > 1;
-    const to = () => this.change({ target: "" });
-    return html`<section class="alternatives"><h2>${many ? `Sentence ${one.number}: other translations`
-      : "Other translations"}</h2>
-      <div class="table-place stacked"><table><thead><tr><th scope="col">translation</th><th
-        scope="col">${this.model.search.length_penalty === 1 ? "mean log-probability of a token" : "score"}</th><th
-          scope="col">to the best</th></tr></thead>
-      <tbody>${list.map((/** @type {any} */ { text, score }, /** @type {number} */ i) => html`<tr class=${i ? ""
-        : "winning"}><td dir="auto">${differing(text, translations[0].text).map(({ word, differs }) => (differs
-        ? html`<em>${word}</em>` : word))}</td>
-        <td class="number score">${fixed(score, 3)}</td><td class="number">${i ? signed(score - translations[0].score,
-          3) : ""}</td></tr>`)}</tbody></table></div>
-      <p class="links">${this.model.traces.includes("attention") ? html`<a href="#/look"
-        @click=${to}>Where it looks</a>` : nothing}<a href="#/decide" @click=${to}>How it was found</a></p></section>`;
+    const whole = () => {
+      this.change({ target: "" });
+      this.store.set({ pin: { ...this.store.state.pin, step: null } });
+    };
+    const marked = (/** @type {string} */ text) => differing(text, best.text)
+      .map(({ word, differs }) => (differs ? html`<em>${word}</em>` : word));
+    const row = (/** @type {any} */ { text, score }) => html`<tr class=${text === best.text ? "winning" : ""}>
+      <td dir="auto">${marked(text)}</td>
+      <td class="number score">${fixed(score, 3)}</td>
+      <td class="number change">${text === best.text ? "" : signed(score - best.score, 3)}</td></tr>`;
+    const attends = this.model.traces.includes("attention");
+    return html`<section class="alternatives">
+      <h2>${this.isMany ? `Sentence ${one.number}: other translations` : "Other translations"}</h2>
+      <div class="table-place stacked"><table>
+        <thead><tr><th scope="col">translation</th>
+          <th scope="col">${this.model.search.length_penalty === 1 ? "mean log-probability of a token" : "score"}</th>
+          <th scope="col">to the best</th></tr></thead>
+        <tbody>${list.map(row)}</tbody></table></div>
+      <p class="links">${attends ? html`<a href="#/look" @click=${whole}>Where it looks</a>` : nothing}
+        <a href="#/decide" @click=${whole}>How it was found</a></p></section>`;
   }
 
   /** What could stand in the place of the token that is chosen. */
