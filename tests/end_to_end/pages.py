@@ -61,6 +61,11 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(name="page")
+def fresh_page(browser: Browser, address: str) -> Iterator[Page]:
+    yield from watched(browser, address)
+
+
 def watched(browser: Browser, address: str, **options: object) -> Iterator[Page]:
     """A fresh profile at 1280 × 800. Whatever the console says is an error, and so is another host."""
     said: list[str] = []

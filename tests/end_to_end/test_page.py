@@ -13,7 +13,7 @@ import torch
 import weft
 from tests.checking.test_checks import model_folder
 from tests.contracts.tiny import tiny_plan
-from tests.end_to_end.pages import TEXT, browser, number, open_view, page, served, watched
+from tests.end_to_end.pages import TEXT, browser, fresh_page, number, open_view, served, watched
 from weft.serving.scenes import Scene
 from weft.viewing.attention_heads import KINDS, Head
 from weft.viewing.attention_maps import AttentionMaps
@@ -21,9 +21,8 @@ from weft.viewing.what_if import WhatIf
 
 from playwright.sync_api import Browser, Locator, Page, expect  # isort: skip
 
-__all__ = ["browser", "page"]
+__all__ = ["browser", "fresh_page"]
 TIRED = "The animal didn't cross the street because it was too tired."
-VIEWS = {"look": "Look", "model": "Model"}
 MODES = ("lines", "arcs", "matrix", "grid")
 
 
@@ -88,7 +87,9 @@ def test_a_view_that_a_model_cannot_fill_is_not_there(browser: Browser, tmp_path
 
 def test_languages_by_any_tag(page: Page, address: str) -> None:
     """What a file calls its languages need not be what a browser calls them."""
-    page.route("**/api/model", lambda route: route.fulfill(json={**route.fetch().json(), "languages": ["en_US", "txt1"]}))
+    page.route(
+        "**/api/model", lambda route: route.fulfill(json={**route.fetch().json(), "languages": ["en_US", "txt1"]})
+    )
     open_view(page, address, "look")
     expect(page.get_by_label("American English")).to_have_value(TEXT)
     expect(page.get_by_label("txt1")).to_be_visible()
@@ -197,9 +198,9 @@ def test_examples_and_back_again(page: Page, address: str) -> None:
 
 
 def test_sentences_of_a_text(page: Page, address: str) -> None:
-    open_view(page, address, "look", "I am tired. We are eating bread.", "&at=decoder.3.cross&sentence=7")  # the last one
+    open_view(page, address, "look", "I am tired. We are eating bread.", "&at=decoder.3.cross&sentence=7")
     number_of = page.get_by_label("number of the sentence")
-    expect(number_of).to_have_value("2")
+    expect(number_of).to_have_value("2")  # the last one
     expect(page.locator(".keys li").first).to_have_text("We")
     number_of.select_option("1")
     expect(page.locator(".keys li").first).to_have_text("I")
@@ -221,7 +222,11 @@ def test_a_link_opened_in_a_fresh_profile_shows_the_same(browser: Browser, page:
 
 
 def test_addresses_that_cannot_be_meant_have_their_defaults(page: Page, address: str) -> None:
-    for more in ("&at=toString:1&q=x&mode=[&heads=7", "&off=constructor.1.1,cross.x.2,cross&mean=3", "&b.off=&share=9&replace.x=y"):
+    for more in (
+        "&at=toString:1&q=x&mode=[&heads=7",
+        "&off=constructor.1.1,cross.x.2,cross&mean=3",
+        "&b.off=&share=9&replace.x=y",
+    ):
         open_view(page, address, "look", more=more)
         expect(page.locator("w-figure h2").first).to_contain_text("layer 3, head 2")
     assert page.locator(".what-if").count() == 0
@@ -477,7 +482,8 @@ def test_a_tap_does_not_cover_what_it_chose(browser: Browser, address: str) -> N
         expect(last).to_have_class(re.compile("chosen"))
         expect(page.locator(".inspector .bar").first).to_be_in_viewport()
         token, sheet = last.bounding_box(), page.locator(".inspector").bounding_box()
-        assert token and sheet
+        assert token
+        assert sheet
         assert token["y"] + token["height"] <= sheet["y"]
 
 
@@ -496,7 +502,9 @@ def test_a_saved_file_works_from_disk(browser: Browser, seen: AttentionMaps, tmp
 
 
 @pytest.mark.parametrize(("count", "layers", "heads"), [(60, 6, 8), (83, 1, 16)])
-def test_many_tokens_and_heads_stay_smooth(browser: Browser, tmp_path: Path, count: int, layers: int, heads: int) -> None:
+def test_many_tokens_and_heads_stay_smooth(
+    browser: Browser, tmp_path: Path, count: int, layers: int, heads: int
+) -> None:
     """All heads of a layer are drawn again for each token that is pointed at: how long that takes where nobody else
     uses the machine, so the fastest of twenty."""
     tokens = [f"·token{i}" for i in range(count)]
@@ -540,8 +548,9 @@ def test_tokens_above_a_matrix_do_not_touch(browser: Browser, tmp_path: Path, co
         page.locator(".across text").nth(1).wait_for()
         apart, size = page.evaluate(
             """() => {
-              const [one, other] = [...document.querySelectorAll(".across text")].map(e => e.transform.baseVal.consolidate().matrix);
-              return [(other.e - one.e) * Math.abs(one.b), parseFloat(getComputedStyle(document.querySelector(".across text")).fontSize)];
+              const all = [...document.querySelectorAll(".across text")];
+              const [one, other] = all.map(e => e.transform.baseVal.consolidate().matrix);
+              return [(other.e - one.e) * Math.abs(one.b), parseFloat(getComputedStyle(all[0]).fontSize)];
             }"""
         )
         assert apart > 1.05 * size
@@ -591,9 +600,16 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_everyone_can_use_it(browser: Browser, address: str, scheme: str, width: int) -> None:
-    """WCAG 2.2 AA, as far as axe can see: in every view, with nothing and with something selected, and with two panes."""
+    """WCAG 2.2 AA, as far as axe can see: in every view, with and without a selection, and with two panes."""
     views = [f"look?at=encoder.3.mix&mode={mode}{more}&text=" for mode in MODES for more in ("", "&q=3&k=2")]
-    views += ["run?text=", "compute?q=2&text=", "decide?text=", "change?off=cross.2.2&text=", "model?text=", "look?b.text=Yes.&text="]
+    views += [
+        "run?text=",
+        "compute?q=2&text=",
+        "decide?text=",
+        "change?off=cross.2.2&text=",
+        "model?text=",
+        "look?b.text=Yes.&text=",
+    ]
     for page in watched(browser, address, viewport={"width": width, "height": 844}, color_scheme=scheme):
         for view in views:
             page.goto("about:blank")

@@ -2,7 +2,7 @@
 // The page: its frame, its navigation, its keys. The state is in the store and in the address.
 
 import { Element, define, html, live, nothing } from "weft/element.js";
-import { Store, Watching } from "weft/store.js";
+import { Store, WHAT_IF, Watching } from "weft/store.js";
 import { inner } from "weft/words.js";
 import * as address from "./address.js";
 import { get, useKey } from "./api.js";
@@ -69,7 +69,6 @@ class Page extends Element {
     this.store = new Store({ ...defaults, ...beam, text: model.examples[0].text });
     this.watching.hostDisconnected();
     this.watching.hostConnected();
-    if ((model.plan.codec.name ?? model.plan.codec) !== "subwords") inner.mark = "";
     this.languages = model.languages.map(languageName);
     this.store.listen((event) => this.#save(/** @type {CustomEvent} */ (event).detail));
     addEventListener("hashchange", () => this.#read());
@@ -78,9 +77,26 @@ class Page extends Element {
     this.#read();
   }
 
+  willUpdate() {
+    const model = this.model && this.modelOf("a");
+    if (!model) return;
+    inner.mark = (model.plan.codec.name ?? model.plan.codec) === "subwords" ? "-" : "";
+    const { views } = this;
+    if (!views.includes(this.view)) this.view = views.find(({ name }) => name === this.view.name) ?? views[0];
+  }
+
+  /** Show another model, with a text that it can read. @param {string} name */
+  async #switch(name) {
+    const { base } = this.model.models.find((one) => one.name === name);
+    const { examples: [{ text }] } = await get("api/model", { base });
+    this.store.hover(null);
+    this.store.set({ ...WHAT_IF, model: name, text, sentence: 1, target: "", pin: this.store.first.pin, b: null });
+  }
+
   /** The views that the model can fill. */
   get views() {
-    const can = VIEWS.filter(({ needs }) => needs.every((trace) => this.model.traces.includes(trace)));
+    const { traces } = this.modelOf("a") ?? this.model;
+    const can = VIEWS.filter(({ needs }) => needs.every((trace) => traces.includes(trace)));
     return can.filter(({ name }, i) => can.findIndex((other) => other.name === name) === i);
   }
 
@@ -235,8 +251,7 @@ class Page extends Element {
       <header class="top">
         <h1>weft</h1>
         ${models.length > 1 ? html`<select aria-label="model"
-          @change=${(event) => store.set({ model: event.target.value, pin: store.first.pin,
-            off: [] })}>${models.map((one) =>
+          @change=${(event) => this.#switch(event.target.value)}>${models.map((one) =>
           html`<option .selected=${one.name === (store.state.model || model.name)}>${one.name}</option>`)}</select>`
             : html`<span class="model" title="The model that is served">${model.name}</span>`}
         <nav aria-label="Views">${views.map(link)}</nav>

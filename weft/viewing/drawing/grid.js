@@ -39,7 +39,8 @@ export class Grid extends Element {
     const columns = `auto repeat(${this.columns.length}, minmax(max(${this.least}em, var(--touched)), 1fr))`;
     const ratio = this.size.rows ? `${this.size.columns} / ${this.size.rows}` : null;
     return html`<div class="grid" role="grid" aria-label=${this.name || nothing}
-      style=${styleMap({ "grid-template-columns": columns })} @keydown=${this.#move}>
+      style=${styleMap({ "grid-template-columns": columns, "--rows": String(this.rows.length) })}
+        @keydown=${this.#move}>
       <div role="row" class="row"><span></span>${this.columns.map((text) => html`<span role="columnheader"
         class="column-name">${text}</span>`)}</div>
       ${this.rows.map(({ label, cells }, row) => html`<div role="row" class="row">

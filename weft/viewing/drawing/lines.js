@@ -22,6 +22,7 @@ export class Lines extends Element {
     layers: { attribute: false },
     titles: { attribute: false }, // of the two columns
     selected: { attribute: false }, // {query, key}; null: none
+    most: { type: Number }, // the weight of the heaviest line
     signed: { type: Boolean }, // differences: blue more, orange less
     arcs: { type: Boolean },
     shift: { type: Number }, // of arcs: how many tokens of the line stand before the first query
@@ -35,6 +36,7 @@ export class Lines extends Element {
     /** @type {Layer[]} */ this.layers = [];
     /** @type {string[]} */ this.titles = ["", ""];
     /** @type {{query: number | null, key: number | null}} */ this.selected = { query: null, key: null };
+    this.most = 1;
     this.signed = false;
     this.arcs = false;
     this.shift = 0;
@@ -65,7 +67,8 @@ export class Lines extends Element {
           const weight = map[query]?.[key] ?? 0;
           if (Math.abs(weight) < (this.signed ? LEAST_DIFFERENCE : FAINTEST)) continue;
           const tint = this.signed ? `var(--diverging-${weight > 0 ? 4 : 0})` : colour;
-          marks.push({ d: path(query, key, shift), colour: tint, weight: Math.min(1, Math.abs(weight) * 1.1) });
+          marks.push({ d: path(query, key, shift), colour: tint, weight: Math.min(1,
+            (Math.abs(weight) / this.most) * 1.1) });
         }
       }
     }

@@ -217,11 +217,12 @@ export class Looking extends View {
     const selected = { query: within(query, drawn.queries), key: within(key, drawn.keys) };
     const drawing = this.mode === "matrix"
       ? html`<w-matrix .queries=${drawn.queries} .keys=${drawn.keys} .map=${drawn.layers[0].map} .selected=${selected}
-          .whole=${this.state.whole} ?signed=${this.isSigned} name=${title}></w-matrix>`
+          .whole=${this.state.whole} .most=${this.most} ?signed=${this.isSigned} name=${title}></w-matrix>`
       : html`<w-lines .queries=${drawn.queries} .keys=${drawn.keys} .layers=${drawn.layers} .selected=${selected}
-      ?arcs=${this.mode === "arcs"} .shift=${this.isShifted ? 1 : 0} ?signed=${this.isSigned}
+      ?arcs=${this.mode === "arcs"} .shift=${this.isShifted ? 1 : 0} .most=${this.most} ?signed=${this.isSigned}
           .titles=${[kind.query_title, kind.key_title]}></w-lines>`;
-    return html`<w-figure label=${title} .note=${this.isWide ? this.spoken() : nothing} .caption=${shared.caption}
+    return html`<w-figure label=${title} .note=${this.isWide ? this.spoken() : this.isSigned ? this.scale : nothing}
+      .caption=${shared.caption}
       .command=${shared.command}
       .csv=${() => csv(drawn)}>${drawing}</w-figure>`;
   }
@@ -279,6 +280,9 @@ export class Looking extends View {
     return (this.seen?.keys.length ?? 0) > MANY && pin.query === null && pin.key === null;
   }
 
+  /** The weight of the darkest cell, or of the heaviest line. */
+  get most() { return 1; }
+
   /** What the colours mean. @returns {any} */
   get scale() {
     if (this.mode !== "matrix") return nothing;
@@ -291,7 +295,8 @@ export class Looking extends View {
     if (!shares) {
       const why = this.best ? html`<p class="soft">This head matters most, by ${this.model.heads_ranked.by}.</p>`
         : nothing;
-      return html`<p class="caption">Point at a token to follow it; a click keeps it.</p>${this.scale}${why}`;
+      return html`<p class="caption">Point at a token to follow it; a click keeps it.</p>${this.isSigned ? nothing
+        : this.scale}${why}`;
     }
     return html`<p class="caption"><b>${shares.name}</b> ${shares.says}</p>
       <w-bars .rows=${shares.most.map((row) => ({ ...row, number: this.isSigned ? signed(row.value, 4)

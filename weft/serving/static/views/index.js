@@ -11,7 +11,10 @@ import { runContinue } from "./run-continue.js";
 import { runTranslate } from "./run-translate.js";
 import { surprise } from "./surprise.js";
 
-/** @typedef {{name: string, label: string, needs: string[], tag: string, keys?: Record<string, any>, difference?: string, hasTarget?: boolean, hasOwnInput?: boolean}} Described */
+/**
+ * @typedef {{name: string, label: string, needs: string[], tag: string, keys?: Record<string, any>,
+ *   difference?: string, hasTarget?: boolean, hasOwnInput?: boolean}} Described
+ */
 
 /** @type {Described[]} */
 export const VIEWS = [runTranslate, runContinue, look, compute, decideSearch, decideNext, surprise, change, model];

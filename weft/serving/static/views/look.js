@@ -4,7 +4,7 @@
 import { define } from "weft/element.js";
 import { html, nothing } from "weft/element.js";
 import { LOOK_KEYS, Looking } from "weft/look.js";
-import { aligned, percent } from "weft/words.js";
+import { aligned, fixed, percent } from "weft/words.js";
 import { asking } from "../view.js";
 
 class Look extends asking(Looking) {
@@ -116,8 +116,15 @@ class Difference extends Look {
       ? null : of(this.columns[detail.key]) };
   }
 
+  get most() {
+    const { seen, heads } = this;
+    const maps = seen ? heads.flatMap((head) => seen.maps[head - 1] ?? []) : [];
+    return maps.reduce((most, row) => row.reduce((so, weight) => Math.max(so, Math.abs(weight)), most), 0.1);
+  }
+
   get scale() {
-    return html`<p class="scale signed"><span>less</span><i></i><span>more in B</span></p>`;
+    const most = fixed(this.most, 2);
+    return html`<p class="scale signed"><span>−${most}</span><i></i><span>+${most} in B</span></p>`;
   }
 
   draw() {
