@@ -201,9 +201,16 @@ class RunContinue extends View {
 
   /** @param {Event} event */
   #typed(event) {
-    const text = /** @type {HTMLElement} */ (event.target).textContent ?? "";
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.change({ text, futures: [], future: 0 }, { typing: true }), PAUSE);
+    this.timer = setTimeout(() => this.#take(), PAUSE);
+    event.stopPropagation();
+  }
+
+  /** Take what was typed into the state. */
+  #take() {
+    clearTimeout(this.timer);
+    const text = this.querySelector(".prompt")?.textContent ?? "";
+    if (text !== this.state.text) this.change({ text, futures: [], future: 0 }, { typing: true });
   }
 
   // The distribution of a token.
@@ -297,7 +304,7 @@ class RunContinue extends View {
       <w-figure label="Text" .note=${this.#told(written, all.length)} .caption=${this.made(this.#command())} .command=${this.#command()} .csv=${csv}>
         <div class="sheet" @click=${this.#toPrompt}>
           <div class="page" dir="auto"><span class="prompt" role="textbox" aria-multiline="true" aria-label="Text to continue" spellcheck="false" tabindex="0"
-            data-placeholder="Type the beginning of a text" @input=${this.#typed} @keydown=${this.#entered}></span><span class="continued" role="listbox"
+            data-placeholder="Type the beginning of a text" @input=${this.#typed} @blur=${this.#take} @keydown=${this.#entered}></span><span class="continued" role="listbox"
             aria-label="Continuation" aria-orientation="horizontal" @keydown=${this.#move} @mouseleave=${() => this.tell("hover", null)}>${repeat(all, (_, i) => `${at} ${i}`, (token, i) =>
               (token.text ? html`<span role="option" class=${classMap({ token: true, chosen: i === this.selection.step, byhand: token.logProb === null })} tabindex=${i === first ? 0 : -1}
                 aria-selected=${i === step} @mouseenter=${() => this.tell("hover", { step: i })} @focus=${() => this.tell("hover", { step: i })}

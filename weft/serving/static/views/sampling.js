@@ -32,7 +32,7 @@ export const SAMPLING_KEYS = {
 /** @param {any} view */
 export function shaping(view) {
   const { sampling } = view.state;
-  const set = (/** @type {object} */ change) => view.change({ sampling: { ...sampling, ...change } }, { typing: true });
+  const set = (/** @type {object} */ change) => view.change({ sampling: { ...view.state.sampling, ...change } }, { typing: true });
   const last = LARGEST_K.length - 1;
   const k = sampling.top_k ? LARGEST_K.findIndex((one) => one >= sampling.top_k) : last;
   return html`
@@ -45,14 +45,13 @@ export function shaping(view) {
 
 /** A field for a whole number. @param {any} view @param {string} name @param {"tokens" | "seed"} key */
 export function field(view, name, key) {
-  const { sampling } = view.state;
   const changed = (/** @type {any} */ { target }) => {
     const value = target.value === "" ? NaN : Number(target.value);
-    if (fits(key, value)) view.change({ sampling: { ...sampling, [key]: value } }, { typing: true });
-    else target.value = sampling[key];
+    if (fits(key, value)) view.change({ sampling: { ...view.state.sampling, [key]: value } }, { typing: true });
+    else target.value = view.state.sampling[key];
   };
   return html`<label class="control"><span>${name}</span><input class="whole" type="number" inputmode="numeric"
-    min=${LIMITS[key][0]} max=${LIMITS[key][1]} .value=${String(sampling[key])} @change=${changed}></label>`;
+    min=${LIMITS[key][0]} max=${LIMITS[key][1]} .value=${String(view.state.sampling[key])} @change=${changed}></label>`;
 }
 
 /**
