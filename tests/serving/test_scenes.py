@@ -23,6 +23,9 @@ or [wide](http://127.0.0.1:8080/#/look?text=wide(r)). See [the paper](https://ar
 [not a scene](#/run)
 ```
 
+**[wide](#/look?text=wide)**
+The street is.
+
 ## The [end](#/model)
 """
 
@@ -35,6 +38,7 @@ def test_scenes_have_title_caption_and_address(tmp_path: Path) -> None:
         Scene("it", caption, "#/look?text=It%20is&query=3"),
         Scene("wide", caption, "#/look?text=wide(r)"),
         Scene("compute", "First, compute one_two.", "#/compute?head=2"),
+        Scene("wide", "The street is.", "#/look?text=wide"),
         Scene("end", "The end", "#/model"),
     ]
 

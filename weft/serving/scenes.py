@@ -16,7 +16,7 @@ MARKS = re.compile(r"^[ \t]*(?:#+|[-*+]|\d+[.)]|>)[ \t]+|`|\*\*|(?<!\w)[*_]|[*_]
 
 
 def scenes_of(file: Path) -> list[Scene]:
-    """Every link of a Markdown file whose target has #/, with the paragraph it stands in as its caption."""
+    """Every link of a Markdown file whose target has #/. Its caption is its paragraph, less the title if that begins it."""
     try:
         text = read_text(file, MOST_BYTES)
     except FileNotFoundError:
@@ -33,7 +33,9 @@ def _scenes(text: str) -> Iterator[Scene]:
     for paragraph in filter(None, BETWEEN.split(text)):
         for title, target in LINK.findall(paragraph):
             if "#/" in target:
-                yield Scene(_plain(title), _plain(paragraph), target[target.index("#/") :])
+                name = _plain(title)
+                caption = _plain(paragraph).removeprefix(name).lstrip(" .:")
+                yield Scene(name, caption, target[target.index("#/") :])
 
 
 def _plain(markdown: str) -> str:
