@@ -7,6 +7,7 @@ import "weft/grid.js";
 
 const WIDTH = 0.62; // units of a letter
 const LEAST = 2.3; // units of a column
+const HINT = "Each cell: what this layer would write after what is read below it, and how sure it is. Above: the text.";
 
 /**
  * @typedef {{token: string, probability: number, rank_of_final: number, probability_of_final: number}} Cell
@@ -28,10 +29,11 @@ export class Lens extends Element {
     /** @type {number | null} */ this.selected = null;
     /** @type {{row: number, column: number} | null} */ this.at = null;
     this.addEventListener("w-hover", (event) => this.#told(event, (detail) => { this.at = detail; }));
-    this.addEventListener("w-pick", (event) => this.#told(event, ({ column }) => this.tell("pick", { query: column + this.first })));
+    this.addEventListener("w-pick", (event) => this.#told(event, ({ column }) => this.tell("pick",
+      { query: column + this.first })));
   }
 
-  /** What the grid tells is of this drawing only; as a selection it is told anew. @param {any} event @param {(detail: any) => void} act */
+  /** What the grid tells is of this drawing only; as a selection it is told anew. */
   #told(event, act) {
     if (event.detail && "query" in event.detail) return;
     event.stopPropagation();
@@ -40,7 +42,8 @@ export class Lens extends Element {
 
   /** The units of width of a column. */
   get column() {
-    const cells = this.answer?.cells.flatMap((row) => row.map(({ token }) => shown(token).length)).sort((a, b) => a - b) ?? [1];
+    const cells = this.answer?.cells.flatMap((row) => row.map(({ token }) => shown(token).length)).sort((a, b) => a - b)
+      ?? [1];
     return Math.max(LEAST, Math.min(7, cells[Math.floor(cells.length * 0.9)] * WIDTH + 0.9));
   }
 
@@ -59,14 +62,17 @@ export class Lens extends Element {
     const rows = answer.layers.map((layer, i) => ({
       label: i ? `layer ${layer}` : layer,
       cells: answer.cells[i].slice(first).map((cell, column) => ({
-        name: this.said({ row: last - i, column }), value: cell.probability, text: shown(cell.token), chosen: column + first === this.selected,
+        name: this.said({ row: last - i, column }), value: cell.probability, text: shown(cell.token), chosen: column +
+          first === this.selected,
       })),
     })).reverse();
-    const reads = { label: "reads", cells: read.map((token) => ({ name: `it reads ${shown(token)}`, text: shown(token) })) };
-    return html`<w-grid style="--layers: ${last + 1}" name="the lens: layers and tokens" .least=${this.column} .rows=${[...rows, reads]}
+    const reads = { label: "reads", cells: read.map((token) => ({ name: `it reads ${shown(token)}`,
+      text: shown(token) })) };
+    return html`<w-grid style="--layers: ${last + 1}" name="the lens: layers and tokens" .least=${this.column}
+      .rows=${[...rows, reads]}
         .columns=${answer.written.slice(first).map((token) => (token === null ? "?" : shown(token)))}></w-grid>
       <p class="caption">${this.at && this.at.row <= last ? this.said(this.at)
-        : html`<span class="scale"><span>Each cell: what this layer would write after what is read below it, and how sure it is; above: what does follow</span><span>0</span><i></i><span>1</span></span>`}</p>`;
+        : html`<span class="scale"><span>${HINT}</span><span>0</span><i></i><span>1</span></span>`}</p>`;
   }
 
   /** A cell in words. @param {{row: number, column: number}} at */
@@ -76,8 +82,11 @@ export class Lens extends Element {
     const cell = cells[layer]?.[place];
     if (!cell) return "";
     const of = cells.at(-1)?.[place].token ?? "";
-    const own = `${layer ? `Layer ${layers[layer]}` : "The embedding"} after “${shown(tokens[place])}” would write “${shown(cell.token)}” (${percent(cell.probability)})`;
-    return cell.token === of ? `${own}.` : `${own}; “${shown(of)}”, the last layer's, is number ${cell.rank_of_final} (${percent(cell.probability_of_final)}).`;
+    const name = layer ? `Layer ${layers[layer]}` : "The embedding";
+    const what = `“${shown(cell.token)}” (${percent(cell.probability)})`;
+    const own = `${name} after “${shown(tokens[place])}” would write ${what}`;
+    const final = `number ${cell.rank_of_final} (${percent(cell.probability_of_final)})`;
+    return cell.token === of ? `${own}.` : `${own}; “${shown(of)}”, the last layer's, is ${final}.`;
   }
 }
 

@@ -31,7 +31,8 @@ class DecideNext extends View {
     this.dropped = ""; // the token that was written last
     const seen = () => ({ text: this.window?.text, target: null, force: { ...this.parts } });
     this.next = this.ask(() => (this.window ? ["api/next", { ...seen(), step: this.parts.length }] : null));
-    this.lens = this.ask(() => (this.window && this.model.traces.includes("lens") ? ["api/lens", { ...seen(), target: "" }] : null));
+    this.lens = this.ask(() => (this.window && this.model.traces.includes("lens") ? ["api/lens",
+      { ...seen(), target: "" }] : null));
   }
 
   willUpdate() {
@@ -42,7 +43,7 @@ class DecideNext extends View {
     this.told = "";
     this.parts = [];
     if (!text.endsWith(this.dropped)) this.dropped = "";
-    const found = (/** @type {any} */ window) => { if (key === this.measured) this.window = window; };
+    const found = (window) => { if (key === this.measured) this.window = window; };
     reached(this.model, text).then(found, () => found({ text, from: 0, context: null }));
   }
 
@@ -52,15 +53,17 @@ class DecideNext extends View {
     return shaped(this.next.data, { ...sampling, temperature: sampling.temperature * temperature });
   }
 
-  /** Write one of the likeliest tokens, and go on. @param {number} index */
+  /** Write one of the likeliest tokens, and go on. */
   #write(index) {
     const { token, text } = this.next.data.tokens[index];
     const before = this.state.text;
     const parts = [...this.parts, token];
-    const more = isText(text) && !this.parts.length ? added(this.model, before, text) : whole(token === "∎" ? [] : parts);
+    const more = isText(text) && !this.parts.length ? added(this.model, before, text) : whole(token === "∎" ? []
+      : parts);
     if (more === null) this.parts = parts;
     if (!more) {
-      this.told = more === null ? `${parts.join("")} is a part of a character.` : token === "∎" ? "The model ends the text here." : `${parts.join("")} is no text.`;
+      this.told = more === null ? `${parts.join("")} is a part of a character.` : token === "∎"
+        ? "The model ends the text here." : `${parts.join("")} is no text.`;
       return;
     }
     this.dropped = more;
@@ -73,8 +76,9 @@ class DecideNext extends View {
     if (!this.next.data || this.next.busy || this.problem() !== nothing) return;
     const { text, sampling } = this.state;
     const { tokens } = this.next.data;
-    const chances = this.shaped.chances.map((/** @type {number} */ one, /** @type {number} */ i) =>
-      (tokens[i].token === "∎" || (isText(tokens[i].text) && !this.parts.length) || whole([...this.parts, tokens[i].token]) !== "" ? one : 0));
+    const chances = this.shaped.chances.map((one, i) =>
+      (tokens[i].token === "∎" || (isText(tokens[i].text) && !this.parts.length)
+        || whole([...this.parts, tokens[i].token]) !== "" ? one : 0));
     if (!chances.some(Boolean)) return;
     const index = drawn(chances, text + this.parts.join(""), sampling.seed);
     clearTimeout(this.timer);
@@ -111,7 +115,8 @@ class DecideNext extends View {
       return;
     }
     const last = this.lens.data?.tokens.at(-1);
-    const size = this.dropped && text.endsWith(this.dropped) ? this.dropped.length : last === "↵" ? 1 : [...(last ?? "x")].length;
+    const size = this.dropped && text.endsWith(this.dropped) ? this.dropped.length : last === "↵" ? 1
+      : [...(last ?? "x")].length;
     this.dropped = "";
     this.change({ text: [...text].slice(0, -size).join(""), futures: [], future: 0 });
   }
@@ -122,13 +127,19 @@ class DecideNext extends View {
     const from = window && text.endsWith(window.text) ? window.from : 0;
     const end = dropped && text.endsWith(dropped) ? text.length - dropped.length : text.length;
     return html`<div class="choosing">
-      <w-figure label="Text" .note=${this.told || (window?.context ? `the model sees the last ${counted(window.context - 1, "token")}` : "space draws a token")} .caption=${this.made()}>
-        <div class="sheet"><p class="page" dir="auto"><span class="unseen">${text.slice(0, from)}</span>${text.slice(from, end)}${end < text.length
-          ? keyed(text, html`<span class="dropped">${text.slice(end)}</span>`) : nothing}<span class="unseen">${this.parts.join("")}</span><span class="caret"></span></p></div>
+      <w-figure label="Text" .note=${this.told || (window?.context
+        ? `the model sees the last ${counted(window.context - 1, "token")}` : "space draws a token")}
+        .caption=${this.made()}>
+        <div class="sheet"><p class="page" dir="auto"><span class="unseen">${text.slice(0,
+          from)}</span>${text.slice(from, end)}${end < text.length
+          ? keyed(text, html`<span class="dropped">${text.slice(end)}</span>`) : nothing}<span
+          class="unseen">${this.parts.join("")}</span><span class="caret"></span></p></div>
       </w-figure>
       ${this.#bars()}
-      ${this.lens.data ? html`<w-figure class="through" label="Lens" .note=${"what each layer would write if it were the last"} .caption=${this.made()} .csv=${() => this.#cells()}>
-        <w-lens ?data-filling=${this.isFilling} .answer=${this.lens.data} .selected=${this.#selected()} @w-pick=${(/** @type {CustomEvent} */ { detail }) => {
+      ${this.lens.data ? html`<w-figure class="through" label="Lens"
+        .note=${"what each layer would write if it were the last"} .caption=${this.made()} .csv=${() => this.#cells()}>
+        <w-lens ?data-filling=${this.isFilling} .answer=${this.lens.data} .selected=${this.#selected()}
+          @w-pick=${({ detail }) => {
           if (this.isFilling) return;
           this.store.pin({ query: detail.query }, { toggle: true });
         }}></w-lens></w-figure>` : nothing}
@@ -144,31 +155,41 @@ class DecideNext extends View {
     const { data } = this.next;
     if (!data) return html`<div class="beside"></div>`;
     const { chances, rest } = this.shaped;
-    const own = data.tokens.map((/** @type {any} */ { logit }) => Math.exp(logit - data.log_sum));
-    const rows = data.tokens.slice(0, BARS).map((/** @type {any} */ { token, text }, /** @type {number} */ i) => ({
-      label: shown(isText(text) ? text : token), value: chances[i], number: chances[i] ? percent(chances[i]) : "cut off", dim: !chances[i],
+    const own = data.tokens.map(({ logit }) => Math.exp(logit - data.log_sum));
+    const rows = data.tokens.slice(0, BARS).map(({ token, text }, i) => ({
+      label: shown(isText(text) ? text : token), value: chances[i], number: chances[i] ? percent(chances[i])
+        : "cut off", dim: !chances[i],
       title: `by the model itself ${percent(own[i])}`,
     }));
-    const kept = chances.filter((/** @type {number} */ one) => one > 0).length;
-    const others = rest > 0 ? html`<p class="caption">${percent(rest)} for those beyond the ${counted(data.tokens.length, "likeliest token")}</p>` : nothing;
-    const csv = () => [["token", "logit", "probability", "drawn_with"], ...data.tokens.map((/** @type {any} */ { token, logit }, /** @type {number} */ i) =>
+    const kept = chances.filter((one) => one > 0).length;
+    const others = rest > 0
+      ? html`<p class="caption">${percent(rest)} for those beyond the ${counted(data.tokens.length,
+      "likeliest token")}</p>` : nothing;
+    const csv = () => [["token", "logit", "probability", "drawn_with"], ...data.tokens.map(({ token,
+      logit }, i) =>
       [token, logit, own[i], chances[i]])];
-    return html`<w-figure class="beside" label="Next token" .note=${`${rest > 0 ? "all" : kept} of ${data.vocabulary.toLocaleString("en")} left`} .caption=${this.made()} .csv=${csv}>
-      <w-bars name="the likeliest next tokens" pickable .rows=${rows} .most=${Math.max(...chances)} @w-hover=${(/** @type {Event} */ event) => event.stopPropagation()}
-        @w-pick=${(/** @type {CustomEvent} */ event) => { event.stopPropagation(); this.#write(event.detail.index); }}></w-bars>${others}</w-figure>`;
+    return html`<w-figure class="beside" label="Next token"
+      .note=${`${rest > 0 ? "all" : kept} of ${data.vocabulary.toLocaleString("en")} left`} .caption=${this.made()}
+        .csv=${csv}>
+      <w-bars name="the likeliest next tokens" pickable .rows=${rows} .most=${Math.max(...chances)}
+        @w-hover=${(event) => event.stopPropagation()}
+        @w-pick=${(event) => {
+          event.stopPropagation(); this.#write(event.detail.index); }}></w-bars>${others}</w-figure>`;
   }
 
   #cells() {
     const { tokens, layers, cells } = this.lens.data;
-    return [["reads", ...layers.flatMap((/** @type {string} */ layer) => [`${layer} writes`, "probability"])], ...tokens.map((/** @type {string} */ token, /** @type {number} */ i) =>
-      [token, ...cells.flatMap((/** @type {any} */ row) => [row[i].token, row[i].probability])])];
+    return [["reads", ...layers.flatMap((layer) => [`${layer} writes`, "probability"])],
+      ...tokens.map((token, i) =>
+      [token, ...cells.flatMap((row) => [row[i].token, row[i].probability])])];
   }
 
   spoken() {
     const { data } = this.next;
     if (!data) return "";
     const { chances } = this.shaped;
-    const said = data.tokens.slice(0, 3).map((/** @type {any} */ { token }, /** @type {number} */ i) => `${shown(token)} ${percent(chances[i])}`);
+    const said = data.tokens.slice(0, 3).map(({ token }, i) =>
+      `${shown(token)} ${percent(chances[i])}`);
     return `${this.dropped ? `${shown(this.dropped)} was written. ` : ""}Next: ${said.join(", ")}`;
   }
 }
@@ -179,4 +200,5 @@ function steps() {
 }
 
 define("v-decide-next", DecideNext);
-export const decideNext = { name: "decide", label: "Decide", needs: ["next", "complete"], tag: "v-decide-next", hasTarget: false, keys: SAMPLING_KEYS };
+export const decideNext = { name: "decide", label: "Decide", needs: ["next", "complete"], tag: "v-decide-next",
+  hasTarget: false, keys: SAMPLING_KEYS };

@@ -14,25 +14,32 @@ const BARS = 12; // of a distribution
 const PAUSE = 300; // milliseconds after the last key
 const REST = 120; // milliseconds on a token before its whole distribution is asked for
 const KEPT = 100; // futures
+const HINT = "Point at a written token to see what it was drawn from. Click it, then another: the text forks.";
+const UNCHANGED = "What is changed in the model does not hold here: texts are written by the model as it is.";
 
 /**
  * @typedef {{text: string, logProb: number | null, top: [string, number][]}} Token logProb null: chosen by hand
- * @typedef {{tokens: Token[], before: string, finish: string, error: Error | null, seconds: number, isDone: boolean, stop: AbortController}} Written
- * @typedef {{from: number, at: number, text: string} & import("./sampling.js").Sampling} Future the tokens of future `from` up
- *   to `at`, then this text, then as many tokens as are drawn; from −1: the prompt
+ * @typedef {{tokens: Token[], before: string, finish: string, error: Error | null, seconds: number, isDone: boolean,
+ *   stop: AbortController}} Written
+ * @typedef {{from: number, at: number, text: string} & import("./sampling.js").Sampling} Future
+ *   the tokens of future `from` up to `at`, then this text, then as many tokens as are drawn; from −1: the prompt
  */
 
 /** Futures that were written, by all that decides what they say. @type {Map<string, Written>} */
 const known = new Map();
 
 /** Futures as an address has them. @param {Future} future */
-const packed = ({ from, at, text, temperature, top_k, top_p, tokens, seed }) => [from, at, text, temperature, top_k, top_p, tokens, seed];
+const packed = ({ from, at, text, temperature, top_k, top_p, tokens, seed }) =>
+  [from, at, text, temperature, top_k, top_p, tokens, seed];
 /** @param {any[]} list @returns {Future} */
-const unpacked = ([from, at, text, temperature, top_k, top_p, tokens, seed]) => ({ from, at, text, temperature, top_k, top_p, tokens, seed });
+const unpacked = ([from, at, text, temperature, top_k, top_p, tokens, seed]) =>
+  ({ from, at, text, temperature, top_k, top_p, tokens, seed });
 
 /** @param {any} list */
-const areFutures = (list) => Array.isArray(list) && list.length <= KEPT && list.every((one, i) => Array.isArray(one) && Number.isInteger(one[0])
-  && one[0] >= -1 && one[0] < i && Number.isInteger(one[1]) && one[1] >= 0 && typeof one[2] === "string" && isSampling(unpacked(one)));
+const areFutures = (list) => Array.isArray(list) && list.length <= KEPT && list.every(isFuture);
+/** @param {any} one @param {number} i */
+const isFuture = (one, i) => Array.isArray(one) && Number.isInteger(one[0]) && one[0] >= -1 && one[0] < i
+  && Number.isInteger(one[1]) && one[1] >= 0 && typeof one[2] === "string" && isSampling(unpacked(one));
 
 class RunContinue extends View {
   static properties = { whole: { state: true } };
@@ -54,7 +61,7 @@ class RunContinue extends View {
   get futures() {
     const { state, pane, store } = this;
     const all = state.futures.map(unpacked);
-    return pane === "b" && !store.state.b?.futures ? all.filter((/** @type {Future} */ { from }) => from < 0) : all;
+    return pane === "b" && !store.state.b?.futures ? all.filter(({ from }) => from < 0) : all;
   }
 
   /** The number of the future that is shown. */
@@ -64,26 +71,26 @@ class RunContinue extends View {
 
   // What is written, and what is still to be.
 
-  /** All that decides what a future says. @param {number} i @returns {string} */
+  /** All that decides what a future says. @returns {string} */
   #key(i) {
     if (i < 0) return JSON.stringify([this.model.base, this.model.hash, this.state.text, this.state.temperature]);
     const { from, ...own } = this.futures[i];
     return JSON.stringify([this.#key(from), own]);
   }
 
-  /** @param {number} i @returns {Written | undefined} */
+  /** @returns {Written | undefined} */
   #written(i) {
     return known.get(this.#key(i));
   }
 
-  /** All tokens of a future after the prompt. @param {number} i @returns {Token[]} */
+  /** All tokens of a future after the prompt. @returns {Token[]} */
   #tokens(i) {
     if (i < 0) return [];
     const { from, at } = this.futures[i];
     return [...this.#tokens(from).slice(0, at), ...this.#written(i)?.tokens ?? []];
   }
 
-  /** The text before a token. @param {number} i a future @param {number} at */
+  /** The text before a token. @param {number} i a future */
   #before(i, at) {
     return this.state.text + this.#tokens(i).slice(0, at).map(({ text }) => text).join("");
   }
@@ -92,16 +99,17 @@ class RunContinue extends View {
     this.futures.forEach(({ from, at }, i) => {
       const key = this.#key(i);
       const parent = from < 0 ? null : this.#written(from);
-      if (!known.has(key) && (from < 0 || parent?.isDone || this.#tokens(from).length > at)) this.#write(key, this.#before(from, at), this.futures[i]);
+      const isReady = from < 0 || parent?.isDone || this.#tokens(from).length > at;
+      if (!known.has(key) && isReady) this.#write(key, this.#before(from, at), this.futures[i]);
     });
     this.#point();
   }
 
-  /** @param {string} key @param {string} before @param {Future} future */
   async #write(key, before, { text, tokens, ...sampling }) {
     const first = text ? [{ text, logProb: null, top: [] }] : [];
     /** @type {Written} */
-    const written = { tokens: [...first], before: before + text, finish: "", error: null, seconds: 0, isDone: false, stop: new AbortController() };
+    const written = { tokens: [...first], before: before + text, finish: "", error: null, seconds: 0, isDone: false,
+      stop: new AbortController() };
     known.set(key, written);
     const { signal } = written.stop;
     const { base } = this.model;
@@ -109,7 +117,8 @@ class RunContinue extends View {
     const start = performance.now();
     try {
       const { text: prompt } = await reached(this.model, written.before, signal);
-      const asked = { prompt, max_tokens: tokens, temperature: temperature * this.state.temperature, top_k, top_p, seed, logprobs: 5 };
+      const asked = { prompt, max_tokens: tokens, temperature: temperature * this.state.temperature, top_k, top_p, seed,
+        logprobs: 5 };
       for await (const { choices: [choice] } of stream("v1/completions", asked, { signal, base })) {
         if (!choice) continue;
         for (const token of pieces(choice)) {
@@ -155,7 +164,7 @@ class RunContinue extends View {
     this.change({ text, futures: all.map(packed), future: all.length - 1 });
   }
 
-  /** The future that a token of the shown one follows, and where. @param {number} at */
+  /** The future that a token of the shown one follows, and where. */
   #place(at) {
     let from = this.at;
     while (from >= 0 && this.futures[from].at >= at) from = this.futures[from].from;
@@ -173,7 +182,7 @@ class RunContinue extends View {
     this.#add({ from, at, text, seed: Math.max(...same.map(({ seed }) => seed)) + 1 });
   }
 
-  /** Write another token at a place, and go on from there. @param {number} step @param {string} text */
+  /** Write another token at a place, and go on from there. */
   #fork(step, text) {
     this.#add({ ...this.#place(step), text: added(this.model, this.#before(this.at, step), text) }, step);
   }
@@ -189,17 +198,16 @@ class RunContinue extends View {
     });
     const kept = futures.map((/** @type {any} */ { written }) => written);
     this.change({ futures: futures.map(packed) }, { typing: true });
-    kept.forEach((written, i) => written && known.set(this.#key(i), Object.assign(written, { isDone: true, finish: "stopped" })));
+    kept.forEach((written, i) => written && known.set(this.#key(i), Object.assign(written, { isDone: true,
+      finish: "stopped" })));
   }
 
-  /** @param {string} text */
   #begin(text) {
     clearTimeout(this.timer);
     this.store.unpin();
     this.change({ text, futures: [], future: 0 });
   }
 
-  /** @param {Event} event */
   #typed(event) {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.#take(), PAUSE);
@@ -235,17 +243,19 @@ class RunContinue extends View {
     }, REST);
   }
 
-  /** What might have been written at a place. @param {number} step @returns {{rows: any[], caption: any, texts: string[]}} */
+  /** What might have been written at a place. @returns {{rows: any[], caption: any, texts: string[]}} */
   #others(step) {
     const token = this.#tokens(this.at)[step];
     const before = this.#before(this.at, step);
     const future = this.futures[this.#owner(step)];
-    const same = (/** @type {string} */ text) => added(this.model, before, text) === token.text;
+    const same = (text) => added(this.model, before, text) === token.text;
     const sampling = { ...future, temperature: future.temperature * this.state.temperature };
     const natural = sampling.temperature === 1 && !sampling.top_k && sampling.top_p === 1;
     if (!this.whole) {
       const rows = token.top.map(([text, logProb]) => bar(text, Math.exp(logProb), same(text), isText(text)));
-      const own = token.logProb === null ? nothing : html`${natural ? "Drawn with" : "By the model itself, it has"} probability <b class="number">${percent(Math.exp(token.logProb))}</b>.`;
+      const how = natural ? "Drawn with" : "By the model itself, it has";
+      const own = token.logProb === null ? nothing
+        : html`${how} probability <b class="number">${percent(Math.exp(token.logProb))}</b>.`;
       return { rows, texts: token.top.map(([text]) => text), caption: own };
     }
     const { tokens, log_sum } = this.whole;
@@ -255,12 +265,15 @@ class RunContinue extends View {
     const rows = listed.map((i) => bar(tokens[i].text || tokens[i].token, chances[i], i === at, isText(tokens[i].text),
       `by the model itself ${percent(Math.exp(tokens[i].logit - log_sum))}`));
     const how = token.logProb === null ? "Chosen by hand; it would be drawn" : "Drawn";
-    const odds = at < 0 ? nothing : html`${how} with probability <b class="number">${percent(chances[at])}</b>${natural ? nothing
-      : html`; the model's own is <b class="number">${percent(Math.exp(tokens[at].logit - log_sum))}</b>`}, number ${at + 1} of ${counted(this.whole.vocabulary, "token")}.`;
+    const chance = (value) => html`<b class="number">${percent(value)}</b>`;
+    const model = natural || at < 0 ? nothing
+      : html`; the model's own is ${chance(Math.exp(tokens[at].logit - log_sum))}`;
+    const odds = at < 0 ? nothing : html`${how} with probability ${chance(chances[at])}${model}, number ${at + 1} of ${
+      counted(this.whole.vocabulary, "token")}.`;
     return { rows, texts: listed.map((i) => tokens[i].text), caption: odds };
   }
 
-  /** The future that wrote a token of the one that is shown. @param {number} step */
+  /** The future that wrote a token of the one that is shown. */
   #owner(step) {
     let at = this.at;
     while (this.futures[at].from >= 0 && this.futures[at].at > step) at = this.futures[at].from;
@@ -271,15 +284,18 @@ class RunContinue extends View {
 
   controls() {
     const { isWriting, at } = this;
-    const another = at >= 0 && !isWriting;
-    return html`${isWriting ? html`<button type="button" class="button main" @click=${() => this.#all("stop")}>Stop</button>`
-      : html`<button type="button" class="button main" title="Ctrl + Enter" @click=${() => this.#all("goOn")}>${at < 0 ? "Continue" : "Go on"}</button>`}
-      ${another ? html`<button type="button" class="button" title="The same place with the next seed" @click=${() => this.#all("another")}>Another</button>
-        <button type="button" class="button" @click=${() => this.#begin(this.#before(at, Infinity))}>Use as text</button>` : nothing}
+    const main = (name, act) => html`<button type="button" class="button main" title="Ctrl + Enter"
+      @click=${() => this.#all(act)}>${name}</button>`;
+    return html`${isWriting ? main("Stop", "stop") : main(at < 0 ? "Continue" : "Go on", "goOn")}
+      ${at < 0 || isWriting ? nothing : html`
+        <button type="button" class="button" title="The same place with the next seed"
+          @click=${() => this.#all("another")}>Another</button>
+        <button type="button" class="button"
+          @click=${() => this.#begin(this.#before(at, Infinity))}>Use as text</button>`}
       ${shaping(this)} ${field(this, "Tokens", "tokens")} ${field(this, "Seed", "seed")}`;
   }
 
-  /** One button for both panes. @param {"goOn" | "another" | "stop"} act */
+  /** One button for both panes. */
   #all(act) {
     const panes = /** @type {any[]} */ ([...document.querySelectorAll("v-run-continue")]);
     for (const pane of panes.filter((one) => one === this || one.store.state.b?.futures)) pane.act(act);
@@ -298,25 +314,42 @@ class RunContinue extends View {
     const written = this.#written(at);
     const isChanged = ["off", "replace", "force"].some((name) => Object.keys(this.state[name]).length);
     const csv = () => [["token", "log_prob"], ...all.map(({ text, logProb }) => [text, logProb ?? ""])];
-    const { step } = this.store.state.pin;
-    const first = all.findIndex(({ text }, i) => text && i >= (step ?? 0));
-    return html`<div class="continuing" ?data-forked=${this.futures.length > 1}>
-      <w-figure label="Text" .note=${this.#told(written, all.length)} .caption=${this.made(this.#command())} .command=${this.#command()} .csv=${csv}>
+    const count = this.futures.length;
+    return html`<div class="continuing">
+      <w-figure label="Text" .note=${this.#told(written, all.length)} .caption=${this.made(this.#command())}
+        .command=${this.#command()} .csv=${csv}>
         <div class="sheet" @click=${this.#toPrompt}>
-          <div class="page" dir="auto"><span class="prompt" role="textbox" aria-multiline="true" aria-label="Text to continue" spellcheck="false" tabindex="0"
-            data-placeholder="Type the beginning of a text" @input=${this.#typed} @blur=${this.#take} @keydown=${this.#entered}></span><span class="continued" role="listbox"
-            aria-label="Continuation" aria-orientation="horizontal" @keydown=${this.#move} @mouseleave=${() => this.tell("hover", null)}>${repeat(all, (_, i) => `${at} ${i}`, (token, i) =>
-              (token.text ? html`<span role="option" class=${classMap({ token: true, chosen: i === this.selection.step, byhand: token.logProb === null })} tabindex=${i === first ? 0 : -1}
-                aria-selected=${i === step} @mouseenter=${() => this.tell("hover", { step: i })} @focus=${() => this.tell("hover", { step: i })}
-                @click=${() => this.tell("pick", { step: i })}>${token.text}</span>` : nothing))}</span>${written?.isDone === false ? html`<span class="caret"></span>` : nothing}</div>
+          ${this.#page(all, written)}
           ${written?.error ? html`<p class="trouble" role="alert">${written.error.message}</p>` : nothing}
-          ${isChanged ? html`<p class="caption">What is changed in the model does not hold here: texts are written by the model as it is.</p>` : nothing}
+          ${isChanged ? html`<p class="caption">${UNCHANGED}</p>` : nothing}
           ${at < 0 ? this.#examples() : nothing}
         </div>
       </w-figure>
-      ${this.futures.length > 1 ? html`<w-figure class="futures" label="Futures" .note=${`${this.futures.length}; click one to go back to it`} .caption=${this.made()}>
-        <w-tree name="futures of the text" .root=${this.#tree()} @w-pick=${(/** @type {CustomEvent} */ { detail }) => this.#go(detail.id)}></w-tree></w-figure>` : nothing}
+      ${count > 1 ? html`<w-figure class="futures" label="Futures" .note=${`${count}; click one to go back to it`}
+        .caption=${this.made()}>
+        <w-tree name="futures of the text" .root=${this.#tree()}
+          @w-pick=${({ detail }) => this.#go(detail.id)}></w-tree>
+      </w-figure>` : nothing}
     </div>`;
+  }
+
+  /** The prompt, which can be edited, and what is written after it. */
+  #page(all, written) {
+    const { step } = this.store.state.pin;
+    const first = all.findIndex(({ text }, i) => text && i >= (step ?? 0));
+    const token = ({ text, logProb }, i) => {
+      if (!text) return nothing; // a part of a character
+      const point = () => this.tell("hover", { step: i });
+      return html`<span role="option" tabindex=${i === first ? 0 : -1} aria-selected=${i === step}
+        class=${classMap({ token: true, chosen: i === this.selection.step, byhand: logProb === null })}
+        @mouseenter=${point} @focus=${point} @click=${() => this.tell("pick", { step: i })}>${text}</span>`;
+    };
+    return html`<div class="page" dir="auto"><span class="prompt" role="textbox" aria-multiline="true" tabindex="0"
+      aria-label="Text to continue" data-placeholder="Type the beginning of a text" spellcheck="false"
+      @input=${this.#typed} @blur=${this.#take} @keydown=${this.#entered}></span><span class="continued" role="listbox"
+      aria-label="Continuation" aria-orientation="horizontal" @keydown=${this.#move}
+      @mouseleave=${() => this.tell("hover", null)}>${repeat(all, (_, i) => `${this.at} ${i}`, token)}</span>${
+        written?.isDone === false ? html`<span class="caret"></span>` : nothing}</div>`;
   }
 
   /** The command that writes the last piece of the future. */
@@ -324,15 +357,16 @@ class RunContinue extends View {
     const { temperature, top_k, top_p, tokens, seed } = this.futures[this.at] ?? this.state.sampling;
     const cuts = `${top_k ? ` --top-k ${top_k}` : ""}${top_p < 1 ? ` --top-p ${top_p}` : ""}`;
     const text = (this.#written(this.at)?.before ?? this.state.text).replaceAll("'", "'\\''");
-    return `echo '${text}' | weft generate ${this.model.name} --temperature ${temperature}${cuts} --max-tokens ${tokens} --seed ${seed}`;
+    const drawn = `--temperature ${temperature}${cuts} --max-tokens ${tokens} --seed ${seed}`;
+    return `echo '${text}' | weft generate ${this.model.name} ${drawn}`;
   }
 
   #examples() {
-    return html`<p class="begin"><span class="soft">Begin with</span> ${this.model.examples.map((/** @type {any} */ { name, text, note }) => html`<button type="button" class="button"
-      title=${text} @click=${() => this.#begin(text)}>${name}${note ? html` <small>${note}</small>` : nothing}</button>`)}</p>`;
+    const one = ({ name, text, note }) => html`<button type="button" class="button" title=${text}
+      @click=${() => this.#begin(text)}>${name}${note ? html` <small>${note}</small>` : nothing}</button>`;
+    return html`<p class="begin"><span class="soft">Begin with</span> ${this.model.examples.map(one)}</p>`;
   }
 
-  /** @param {Written | undefined} written @param {number} count */
   #told(written, count) {
     if (!written) return "Ctrl + Enter continues it";
     const speed = written.seconds ? `, ${(written.tokens.length / written.seconds).toFixed(0)} per second` : "";
@@ -343,19 +377,21 @@ class RunContinue extends View {
   /** The futures as pieces of text: each is cut where others fork. */
   #tree() {
     const shownPieces = new Set();
-    for (let i = this.at, to = Infinity; i >= 0; to = this.futures[i].at, i = this.futures[i].from) shownPieces.add(`${i} ${to}`);
-    const lit = (/** @type {number} */ i, /** @type {number} */ from) => [...shownPieces].some((one) => {
+    for (let i = this.at, to = Infinity; i >= 0; to = this.futures[i].at,
+      i = this.futures[i].from) shownPieces.add(`${i} ${to}`);
+    const lit = (i, from) => [...shownPieces].some((one) => {
       const [future, to] = one.split(" ").map(Number);
       return future === i && from < to;
     });
-    const node = (/** @type {number} */ i, /** @type {number} */ from) => {
+    const node = (i, from) => {
       const all = this.#tokens(i);
       const forks = this.futures.map((one, n) => ({ ...one, n })).filter((one) => one.from === i && one.at > from);
       const to = Math.min(all.length, ...forks.map(({ at }) => at));
       const text = all.slice(from, to).map((token) => token.text).join("");
       const after = forks.filter(({ at }) => at === to).map(({ n, at }) => node(n, at));
       const rest = to < all.length ? [node(i, to)] : [];
-      return { id: `${i}.${from}`, label: line(text), title: text, lit: lit(i, from), chosen: i === this.at && to === all.length, children: [...rest, ...after] };
+      return { id: `${i}.${from}`, label: line(text), title: text, lit: lit(i, from), chosen: i === this.at
+        && to === all.length, children: [...rest, ...after] };
     };
     const roots = this.futures.flatMap(({ from }, n) => (from < 0 ? [n] : []));
     const text = [...line(this.state.text)];
@@ -363,7 +399,6 @@ class RunContinue extends View {
     return { id: "prompt", label, title: this.state.text, lit: true, children: roots.map((n) => node(n, 0)) };
   }
 
-  /** @param {string} id */
   #go(id) {
     if (id === "prompt") return;
     this.store.hover(null);
@@ -374,21 +409,23 @@ class RunContinue extends View {
     if (this.at < 0) return nothing;
     const { step } = this.selection;
     const token = step === null ? null : this.#tokens(this.at)[step];
-    if (!token) return html`<p class="caption hint">Point at a written token to see what it was drawn from. Click it, then another, and the text forks there.</p>`;
+    if (!token) return html`<p class="caption hint">${HINT}</p>`;
     const { rows, caption, texts } = this.#others(step);
     return html`<h3>${shown(token.text)} <span class="soft">token ${step + 1}</span></h3>
       <p class="caption">${caption}</p>
-      <w-bars name="what might have been written" pickable .rows=${rows} .most=${Math.max(...rows.map(({ value }) => value), 0.01)} @w-pick=${(/** @type {CustomEvent} */ event) => {
+      <w-bars name="what might have been written" pickable .rows=${rows}
+        .most=${Math.max(...rows.map(({ value }) => value), 0.01)} @w-pick=${(event) => {
         event.stopPropagation();
         const text = texts[event.detail.index];
         if (isText(text) && added(this.model, this.#before(this.at, step), text) !== token.text) this.#fork(step, text);
-      }} @w-hover=${(/** @type {Event} */ event) => event.stopPropagation()}></w-bars>`;
+      }} @w-hover=${(event) => event.stopPropagation()}></w-bars>`;
   }
 
   spoken() {
     const { step } = this.selection;
     const token = step === null || this.at < 0 ? null : this.#tokens(this.at)[step];
-    return token?.logProb === null || !token ? "" : `${shown(token.text)}: log-probability ${fixed(token.logProb, 2)}, ${percent(Math.exp(token.logProb))} by the model itself`;
+    return token?.logProb === null || !token ? "" : `${shown(token.text)}: log-probability ${fixed(token.logProb,
+      2)}, ${percent(Math.exp(token.logProb))} by the model itself`;
   }
 
   // The prompt is edited in its place.
@@ -408,22 +445,21 @@ class RunContinue extends View {
     if (document.activeElement !== field && field.textContent !== this.state.text) field.textContent = this.state.text;
     const written = this.#written(this.at);
     const sheet = /** @type {HTMLElement} */ (this.querySelector(".sheet"));
-    if (written && !written.isDone && this.selection.step === null) sheet.scrollTop = sheet.scrollHeight; // what is written stays in sight
+    // what is written stays in sight
+    if (written && !written.isDone && this.selection.step === null) sheet.scrollTop = sheet.scrollHeight;
   }
 
-  /** A click beside the text is one into it. @param {MouseEvent} event */
+  /** A click beside the text is one into it. */
   #toPrompt(event) {
     if (event.target === event.currentTarget) /** @type {HTMLElement} */ (this.querySelector(".prompt")).focus();
   }
 
-  /** @param {KeyboardEvent} event */
   #entered(event) {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
     if (!this.isWriting) this.#goOn();
   }
 
-  /** @param {KeyboardEvent} event */
   #move(event) {
     const all = /** @type {HTMLElement[]} */ ([...this.querySelectorAll(".continued .token")]);
     const at = all.indexOf(/** @type {HTMLElement} */ (event.target));
@@ -435,21 +471,29 @@ class RunContinue extends View {
   }
 }
 
-/** @param {string} text @param {number} value @param {boolean} chosen @param {boolean} can whether it can be written @param {string} [title] */
+/**
+ * @param {string} text
+ * @param {number} value
+ * @param {boolean} chosen
+ * @param {boolean} can whether it can be written
+ * @param {string} [title]
+ */
 function bar(text, value, chosen, can, title) {
-  return { label: shown(text), value, number: value ? percent(value) : "cut off", chosen, dim: !value || !can, title: can ? title : "Not a text by itself" };
+  return { label: shown(text), value, number: value ? percent(value) : "cut off", chosen, dim: !value || !can,
+    title: can ? title : "Not a text by itself" };
 }
 
 /** @param {string} text */
 const line = (text) => text.replaceAll("\n", "↵").trim() || "…";
 
 /**
- * Whether a distribution is the one that a token was drawn from: a text may be cut into tokens in another way than it was written.
+ * Whether a distribution is the one that a token was drawn from: a text may be cut into tokens in another way than it
+ * was written.
  * @param {any} found @param {string} before @param {Token} token @param {any} model
  */
 function agrees(found, before, token, model) {
   if (token.logProb === null) return true;
-  const own = found.tokens.find((/** @type {any} */ { text }) => added(model, before, text) === token.text);
+  const own = found.tokens.find(({ text }) => added(model, before, text) === token.text);
   return own ? Math.abs(own.logit - found.log_sum - token.logProb) < 0.02 : found.vocabulary > found.tokens.length;
 }
 
@@ -460,7 +504,7 @@ function agrees(found, before, token, model) {
 function pieces({ text, logprobs: { tokens, token_logprobs: values, top_logprobs: tops, text_offset: offsets } }) {
   const characters = [...text]; // the service counts Unicode characters
   const from = offsets[0] ?? 0;
-  return tokens.map((/** @type {string} */ _, /** @type {number} */ i) => ({
+  return tokens.map((_, i) => ({
     text: characters.slice(offsets[i] - from, (offsets[i + 1] ?? Infinity) - from).join(""),
     logProb: values[i],
     top: Object.entries(tops[i] ?? {}).sort((a, b) => /** @type {number} */ (b[1]) - /** @type {number} */ (a[1])),
@@ -470,5 +514,6 @@ function pieces({ text, logprobs: { tokens, token_logprobs: values, top_logprobs
 define("v-run-continue", RunContinue);
 export const runContinue = {
   name: "run", label: "Run", needs: ["complete"], tag: "v-run-continue", hasOwnInput: true, hasTarget: false,
-  keys: { ...SAMPLING_KEYS, futures: { first: [], allowed: areFutures }, future: { first: 0, allowed: (/** @type {any} */ value) => Number.isInteger(value) && value >= 0 } },
+  keys: { ...SAMPLING_KEYS, futures: { first: [], allowed: areFutures }, future: { first: 0,
+    allowed: (value) => Number.isInteger(value) && value >= 0 } },
 };

@@ -32,7 +32,8 @@ export const SAMPLING_KEYS = {
 /** @param {any} view */
 export function shaping(view) {
   const { sampling } = view.state;
-  const set = (/** @type {object} */ change) => view.change({ sampling: { ...view.state.sampling, ...change } }, { typing: true });
+  const set = (/** @type {object} */ change) => view.change({ sampling: { ...view.state.sampling, ...change } },
+    { typing: true });
   const last = LARGEST_K.length - 1;
   const k = sampling.top_k ? LARGEST_K.findIndex((one) => one >= sampling.top_k) : last;
   return html`
@@ -40,12 +41,13 @@ export function shaping(view) {
       (temperature) => set({ temperature }))}
     ${slider("Top-k", k < 0 ? last : k, { min: 0, max: last, step: 1 }, String(sampling.top_k || "all"),
       (at) => set({ top_k: LARGEST_K[at] }))}
-    ${slider("Top-p", sampling.top_p, { min: 0.05, max: 1, step: 0.05 }, fixed(sampling.top_p, 2), (top_p) => set({ top_p }))}`;
+    ${slider("Top-p", sampling.top_p, { min: 0.05, max: 1, step: 0.05 }, fixed(sampling.top_p, 2),
+      (top_p) => set({ top_p }))}`;
 }
 
 /** A field for a whole number. @param {any} view @param {string} name @param {"tokens" | "seed"} key */
 export function field(view, name, key) {
-  const changed = (/** @type {any} */ { target }) => {
+  const changed = ({ target }) => {
     const value = target.value === "" ? NaN : Number(target.value);
     if (fits(key, value)) view.change({ sampling: { ...view.state.sampling, [key]: value } }, { typing: true });
     else target.value = view.state.sampling[key];
@@ -68,7 +70,8 @@ export function shaped({ tokens, log_sum, vocabulary }, { temperature, top_k, to
   const least = top_k ? above[Math.min(top_k, above.length) - 1] : -Infinity;
   const weights = above.map((one) => (one < least ? 0 : Math.exp(one / temperature)));
   const others = vocabulary - tokens.length;
-  const unseen = others ? Math.max(0, Math.exp(log_sum - most) - above.reduce((sum, one) => sum + Math.exp(one), 0)) : 0;
+  const unseen = others ? Math.max(0, Math.exp(log_sum - most) - above.reduce((sum, one) => sum + Math.exp(one), 0))
+    : 0;
   const tail = others && !(top_k && top_k <= tokens.length) ? others * (unseen / others) ** (1 / temperature) : 0;
   const all = weights.reduce((sum, one) => sum + one, 0) + tail;
   let before = 0;
@@ -88,7 +91,8 @@ export function shaped({ tokens, log_sum, vocabulary }, { temperature, top_k, to
  */
 export function drawn(chances, text, seed) {
   let hash = 2166136261 ^ seed; // FNV-1a, then one step of mulberry32
-  for (const character of `${seed} ${text}`) hash = Math.imul(hash ^ /** @type {number} */ (character.codePointAt(0)), 16777619);
+  for (const character of `${seed} ${text}`) hash = Math.imul(hash ^ /** @type {number} */ (character.codePointAt(0)),
+    16777619);
   let mixed = (hash + 0x6d2b79f5) | 0;
   mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
   mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
@@ -101,7 +105,8 @@ export function drawn(chances, text, seed) {
 export const hasWords = (model) => (model.plan.codec.name ?? model.plan.codec) === "words";
 
 /** What a token adds to this text. @param {any} model @param {string} before @param {string} text of the token alone */
-export const added = (model, before, text) => (hasWords(model) && before && !/\s$/.test(before) && text !== "\n" ? ` ${text}` : text);
+export const added = (model, before, text) => (hasWords(model) && before && !/\s$/.test(before) && text !== "\n"
+  ? ` ${text}` : text);
 
 /** A token on its own, as people read it. @param {string} token as the service shows it, or its text */
 export const shown = (token) => label(token.replaceAll(" ", "·").replaceAll("\n", "↵")) || token;
@@ -112,14 +117,16 @@ export const shown = (token) => label(token.replaceAll(" ", "·").replaceAll("\n
  */
 export function whole(parts) {
   const pieces = parts.join("").replaceAll("·", " ").split(/(<[89A-F][0-9A-F]>)/).filter(Boolean);
-  const bytes = pieces.flatMap((one) => (/^<[89A-F][0-9A-F]>$/.test(one) ? [parseInt(one.slice(1), 16)] : [...new TextEncoder().encode(one)]));
+  const bytes = pieces.flatMap((one) => (/^<[89A-F][0-9A-F]>$/.test(one) ? [parseInt(one.slice(1), 16)]
+    : [...new TextEncoder().encode(one)]));
   const begun = new TextDecoder().decode(Uint8Array.from(bytes), { stream: true });
   if (begun.includes("\ufffd")) return "";
   return new TextEncoder().encode(begun).length === bytes.length ? begun : null;
 }
 
 /** Whether a token is a text: not the end, nor a part of a character. @param {string} text */
-export const isText = (text) => text !== "" && text !== "∎" && !text.includes("\ufffd") && !/^<[89A-F][0-9A-F]>$/.test(text);
+export const isText = (text) => text !== "" && text !== "∎" && !text.includes("\ufffd")
+  && !/^<[89A-F][0-9A-F]>$/.test(text);
 
 /**
  * The end of a text that the model sees at once, and how many characters stand before it.
