@@ -295,6 +295,11 @@ class RunContinue extends View {
       ${shaping(this)} ${field(this, "Tokens", "tokens")} ${field(this, "Seed", "seed")}`;
   }
 
+  /** The space key: go on, or stop. */
+  step() {
+    if (this.pane === "a") this.#all(this.isWriting ? "stop" : "goOn");
+  }
+
   /** One button for both panes. */
   #all(act) {
     const panes = /** @type {any[]} */ ([...document.querySelectorAll("v-run-continue")]);
