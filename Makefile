@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 DATA ?= ../shared/data
 
-.PHONY: setup demo test lint test-slow torture model reproduce bench families tables clean
+.PHONY: setup demo test lint lint-page test-slow torture model reproduce bench families tables clean
 
 setup: .venv/ready
 
@@ -34,6 +34,12 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Types and style of the page's scripts: only where there is npm, which nobody needs to use weft.
+lint-page:
+	@if command -v npm > /dev/null; then \
+		cd tests/page && npm ci --silent --no-audit --no-fund && npm run --silent types && npm run --silent lint; \
+	else echo "lint-page: skipped, because there is no npm"; fi
 
 # The shipped model, as it was made: about an hour and a half on two cores. See weft/shipped/en-de/README.md.
 model: setup

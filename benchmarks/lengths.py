@@ -26,6 +26,9 @@ from benchmarks.tables import FALL
 from benchmarks.tables import lengths as score_table
 from benchmarks.tables import parts as part_table
 from weft.data.reading import read_pairs
+from weft.measuring.picture import MARKS
+from weft.viewing.palette import colours
+from weft.viewing.pictures import save
 
 LENGTHS = (1, 6, 11, 16, 21, 10**9)  # words of the source
 LONG = 0.2  # the fraction of sentences that counts as long
@@ -86,17 +89,27 @@ def groups(words: np.ndarray) -> dict[str, np.ndarray]:
 def draw(found: dict[str, dict[str, Interval]], sizes: dict[str, int], file: Path) -> None:
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.subplots()
-    for n, (plan, scores) in enumerate(found.items()):
+    for n, ((plan, scores), colour) in enumerate(zip(found.items(), colours([*found]))):
         places = [i + (n - len(found) / 2) / 40 for i in range(len(scores))]  # side by side
         middle, low, high = (np.array(column) for column in zip(*scores.values()))
         spread = np.stack((middle - low, high - middle)).clip(0)
-        axes.errorbar(places, middle, spread, marker="o", ms=4, lw=1.5, elinewidth=0.8, label=plan)
+        axes.errorbar(
+            places,
+            middle,
+            spread,
+            marker=MARKS[n % len(MARKS)],
+            ms=4.5,
+            lw=1.5,
+            elinewidth=0.8,
+            color=colour,
+            label=plan,
+        )
     axes.set_xticks(range(len(sizes)), [f"{name}\n{n:,} sentences" for name, n in sizes.items()])
     axes.set(xlabel="words of the source", ylabel="BLEU, with 95 % intervals", ylim=(0, None))
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
     axes.legend(frameon=False, ncols=2)
-    figure.savefig(file, dpi=130)
+    save(figure, file)
 
 
 def main() -> None:

@@ -61,7 +61,7 @@ def check_writable(file: Path) -> None:
 
 def seal(folder: Path, names: Sequence[str]) -> None:
     """Write the checksums of these files."""
-    write_text(folder / SUMS, "".join(f"{_checksum(folder / name)}  {name}\n" for name in names))
+    write_text(folder / SUMS, "".join(f"{checksum(folder / name)}  {name}\n" for name in names))
 
 
 def damage(folder: Path, names: Sequence[str]) -> str | None:
@@ -76,12 +76,13 @@ def damage(folder: Path, names: Sequence[str]) -> str | None:
     for name in names:
         if not (folder / name).is_file():
             return f"its {name} is missing"
-        if _checksum(folder / name) != sums.get(name):
+        if checksum(folder / name) != sums.get(name):
             return f"its {name} does not match its checksum"
     return None
 
 
-def _checksum(file: Path) -> str:
+def checksum(file: Path) -> str:
+    """The SHA-256 of a file."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

@@ -155,12 +155,33 @@ def test_train_translate_evaluate_attend(desk: Path) -> None:
     done = weft("attend", "new", "red cat", "--png", "cat.png", cwd=desk)
     assert done.returncode == 0, done.stderr
     assert (desk / "cat.png").read_bytes().startswith(b"\x89PNG")
+    assert weft("attend", "new", "red cat", "--svg", "cat.svg", "--map", "cat.pdf", cwd=desk).returncode == 0
+    assert 'weft attend new "red cat" --map cat.svg' in (desk / "cat.svg").read_text(encoding="utf-8")
+    assert (desk / "cat.pdf").read_bytes().startswith(b"%PDF")
+    done = weft("attend", "new", "red cat", "--layer", "2", "--lines", "lines.svg", "--csv", "cat.csv", cwd=desk)
+    assert done.returncode == 0, done.stderr
+    assert 'weft attend new "red cat" --layer 2 --lines lines.svg' in (desk / "lines.svg").read_text(encoding="utf-8")
+    assert (desk / "cat.csv").read_text(encoding="utf-8").startswith(",·red")
     files = ["--grid", "grid.png", "--html", "cat.html", "--json", "cat.json"]
     done = weft("attend", "new", "red cat", "--target", "RED CAT", "--kind", "decoder", *files, cwd=desk)
     assert done.stdout.startswith("RED CAT\ngrid.png: "), done.stderr
     assert (desk / "grid.png").read_bytes().startswith(b"\x89PNG")
     assert "weft/standalone.js" in (desk / "cat.html").read_text(encoding="utf-8")
     assert list(json.loads((desk / "cat.json").read_text(encoding="utf-8"))["attention"]) == ["decoder"]
+
+
+def test_heads_are_ranked_on_files(desk: Path) -> None:
+    done = weft("attend", "second", "--heads", "mine.tsv", "--first", "8", "--grid", "heads.svg", cwd=desk)
+    assert done.returncode == 0, done.stderr
+    assert "over 8 pairs of mine.tsv; 95 % intervals by resampling pairs" in done.stdout
+    assert "second/heads.json: 12 heads" in done.stdout
+    kept = json.loads((desk / "second" / "heads.json").read_text())
+    assert kept["hash"] == (desk / "second" / "SHA256SUMS").read_text()[:12]
+    assert "weft attend second --heads mine.tsv --first 8" in (desk / "heads.svg").read_text(encoding="utf-8")
+    done = weft("attend", "second", "--heads", "test.en", "--first", "4", "--json", "own.json", cwd=desk)
+    assert "over 4 pairs of test.en" in done.stdout, done.stderr
+    assert json.loads((desk / "own.json").read_text())["by"] != kept["by"]
+    assert json.loads((desk / "second" / "heads.json").read_text()) == kept
 
 
 def test_evaluate_reports_the_direction_it_reads(desk: Path) -> None:
@@ -393,14 +414,38 @@ MISTAKES = {
     ),
     "no such layer": (["attend", "run", "red", "--png", "x.png", "--layer", "7"], "layer 7 does not exist"),
     "empty sentence": (["attend", "run", " ", "--png", "x.png"], "the sentence is empty"),
-    "nowhere to draw": (["attend", "run", "red"], "choose an output: --png, --grid, --html or --json"),
+    "nowhere to draw": (["attend", "run", "red"], "choose an output: --map, --lines, --grid, --csv, --html or --json"),
+    "nothing to look at": (["attend", "run", "--map", "x.png"], "give a text to look at, or a file to rank the heads"),
+    "a picture of another kind": (
+        ["attend", "no-such", "red", "--grid", "x.jpg"],
+        "x.jpg cannot be written: a picture is .png, .svg or .pdf, by the suffix of its name.",
+    ),
+    "a picture without a suffix": (["attend", "run", "red", "--png", "x"], "x cannot be written: a picture is .png"),
+    "curves of another kind": (["cost", "transformer-tiny", "--png", "x.jpg"], "x.jpg cannot be written: a picture"),
+    "one file for two": (
+        ["attend", "run", "red", "--map", "x.png", "--grid", "x.png"],
+        "x.png cannot be written twice",
+    ),
+    "a text and a file": (["attend", "run", "red", "--heads", "mine.tsv"], "give a text to look at, or a file"),
+    "lines of a ranking": (
+        ["attend", "run", "--heads", "mine.tsv", "--lines", "x.png", "--layer", "1"],
+        "--lines, --layer cannot be used with --heads.",
+    ),
+    "a ranking of a text": (
+        ["attend", "run", "red", "--map", "x.png", "--first", "9"],
+        "--first can only be used with",
+    ),
+    "links that are none": (
+        ["attend", "run", "--heads", "mine.tsv", "--first", "4", "--alignments", "test.en"],
+        "test.en, line 1: a link is written 0-1",
+    ),
     "no such attention": (["attend", "run", "red", "--html", "x.html", "--kind", "crss"], "Did you mean 'cross'?"),
     "no such tokeniser": (
         ["evaluate", "run", "--source", "test.en", "--reference", "test.de", "--tokenize", "13b"],
         "Did you mean '13a'?",
     ),
-    "no such folder": (["attend", "run", "red", "--png", "nowhere/x.png"], "nowhere/x.png cannot be used"),
-    "a folder for a picture": (["attend", "run", "red", "--png", "run"], "run cannot be used"),
+    "no such folder": (["attend", "run", "red", "--png", "nowhere/x.png"], "the folder nowhere does not exist"),
+    "a folder for a picture": (["attend", "run", "red", "--csv", "run"], "run could not be written: Is a directory"),
     "resume nothing": (["train", "--out", "no-such", "--resume"], "no run folder no-such to resume"),
     "resume with another plan": (
         ["train", "transformer-small", "--out", "run", "--resume"],
@@ -416,6 +461,8 @@ MISTAKES = {
     ),
     "a host that is not ours": (["serve", "run", "--host", "192.0.2.1"], "cannot listen on 192.0.2.1 port 8080"),
     "languages that are none": (["serve", "run", "--languages", "english"], "such as en-de; got 'english'"),
+    "a lecture that is not there": (["serve", "run", "--scenes", "none.md"], "none.md does not exist"),
+    "one of several models that is not there": (["serve", "run", "none"], "no model 'none'"),
     "bad choice": (["translate", "run", "--too-long", "cut"], "--too-long must be split or error"),
     "too large a vocabulary": (
         ["train", "dates", "--train", "mine.tsv", "--valid", "mine-dev.tsv", "--out", "v", "--set", "vocabulary=9000"],

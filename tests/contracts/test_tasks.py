@@ -221,7 +221,8 @@ def test_attention_is_shown(name: str, model: Trained, tmp_path: Path) -> None:
     assert len(seen.target) == len(seen.log_probs)
     seen.save_html(tmp_path / "a.html")
     assert f'"kind": "{kind}"' in (tmp_path / "a.html").read_text(encoding="utf-8")
-    seen.save_png(tmp_path / "a.png")
+    seen.save_map(tmp_path / "a.png")
+    seen.save_lines(tmp_path / "lines.svg")
     seen.save_grid(tmp_path / "grid.png")
 
 

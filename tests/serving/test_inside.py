@@ -1,9 +1,12 @@
 """What the page is sent are the numbers that Python has."""
 
+import dataclasses
+import json
 from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from fastapi.testclient import TestClient
@@ -12,6 +15,7 @@ from weft.serving.app import STATIC
 from weft.tasks.translator import Translator
 from weft.viewing.attention_heads import KINDS, Head
 from weft.viewing.page import DRAWING
+from weft.viewing.what_if import WhatIf
 
 TEXT = "red cat"
 OFF = [{"kind": "cross", "layer": 2, "head": 1}]
@@ -43,9 +47,82 @@ def test_attention_of_all_layers_and_their_mean(client: TestClient, toy: Transla
 
 def test_attention_of_a_given_translation_without_a_head(client: TestClient, toy: Translator) -> None:
     told = asked(client, "attention", target="RED CAT", off=OFF, kind="decoder", layer=2)
-    seen = toy.attention(TEXT, "RED CAT", [Head("cross", 2, 1)])
+    seen = toy.attention(TEXT, "RED CAT", WhatIf(off=[Head("cross", 2, 1)]))
     assert told["translation"] == "RED CAT"
     close(told["maps"], seen.each("decoder", 2))
+
+
+def unpacked(client: TestClient, path: str, **body: object) -> tuple[Any, np.ndarray]:
+    """The header and the numbers of a binary answer."""
+    headers = {"Accept": "application/octet-stream"}
+    answer = client.post(f"/api/{path}", json={"text": TEXT, **body}, headers=headers)
+    assert answer.headers["Content-Type"] == "application/octet-stream"
+    begin = 4 + int.from_bytes(answer.content[:4], "little")
+    header = json.loads(answer.content[4:begin])
+    assert begin % 4 == 0, "a browser can read the numbers where they are"
+    return header, np.frombuffer(answer.content[begin:], f"<{'f2' if header['type'] == 'float16' else 'u1'}").reshape(
+        header["shape"]
+    )
+
+
+def test_binary_answers_have_the_same_numbers(client: TestClient, toy: Translator) -> None:
+    for body in ({"kind": "decoder"}, {"kind": "encoder", "layer": 2}, {"mean": True}):
+        told = asked(client, "attention", **body)
+        header, maps = unpacked(client, "attention", **body)
+        assert maps.shape == np.shape(told["maps"])
+        assert np.abs(maps - np.array(told["maps"])).max() < 5e-4
+        assert {key: header[key] for key in told if key != "maps"} == {key: told[key] for key in told if key != "maps"}
+    header, cells = unpacked(client, "overview", kind="cross")
+    whole = [[list(b64decode(head)) for head in layer] for layer in asked(client, "overview", kind="cross")["pictures"]]
+    assert cells.reshape(*cells.shape[:2], -1).tolist() == whole
+    assert header["type"] == "uint8"
+
+
+def test_large_answers_are_compressed(client: TestClient) -> None:
+    large, small = client.get("/api/model"), client.get("/health")
+    assert large.headers["Content-Encoding"] == "gzip"
+    assert "Content-Encoding" not in small.headers
+    assert "Content-Encoding" not in client.get("/api/model", headers={"Accept-Encoding": ""}).headers
+
+
+def test_changes_hold_in_every_answer(client: TestClient, toy: Translator) -> None:
+    changes = WhatIf([Head("cross", 2, 1)], {0: "blue"}, {1: "Q"}, 0.5)
+    body = {"off": OFF, "replace": {"0": "blue"}, "force": {"1": "Q"}, "temperature": 0.5}
+    seen = toy.attention(TEXT, what_if=changes)
+    assert seen.source != toy.attention(TEXT).source
+    told = asked(client, "attention", kind="cross", **body)
+    assert (told["queries"], told["keys"]) == seen.axes["cross"]
+    close(told["maps"], seen.cross)
+    close(told["log_probs"], torch.tensor(seen.log_probs))
+    close(
+        asked(client, "head", kind="cross", layer=1, head=1, token=2, **body)["output"],
+        seen.numbers("cross", 1, 1, 2).output,
+    )
+    assert asked(client, "overview", **body)["source"] == seen.source
+    assert asked(client, "masks", **body)["source"][0] == seen.source
+    assert asked(client, "search", **body)["ended"][0]["text"] == seen.translation
+    without = asked(client, "off", **body)
+    assert without["without"]["translation"] == seen.translation
+    whole = toy.attention(TEXT, what_if=dataclasses.replace(changes, off=()))
+    assert without["whole"]["translation"] == whole.translation
+    before = toy.attention(TEXT, whole.ids, changes.unforced)
+    head = toy.attention(
+        TEXT, whole.ids, dataclasses.replace(changes.unforced, off=[*changes.off, Head("encoder", 1, 2)])
+    )
+    falls = asked(client, "importance", **body)["falls"]
+    assert falls["encoder"][0][1] == pytest.approx(before.score - head.score, abs=1e-4)
+
+
+def test_importance_comes_line_by_line(client: TestClient) -> None:
+    headers = {"Accept": "application/x-ndjson"}
+    answer = client.post("/api/importance", json={"text": TEXT}, headers=headers)
+    assert answer.headers["Content-Type"] == "application/x-ndjson"
+    first, *lines = map(json.loads, answer.text.splitlines())
+    whole = asked(client, "importance")
+    assert first == {"target": whole["target"]}
+    assert len(lines) == 12
+    for line in lines:
+        assert line["fall"] == whole["falls"][line["kind"]][line["layer"] - 1][line["head"] - 1]
 
 
 def test_the_overview_has_one_byte_per_weight(client: TestClient, toy: Translator) -> None:
@@ -72,19 +149,19 @@ def test_an_unknown_field_named_query_is_reported(client: TestClient) -> None:
 
 
 def test_heads_switched_off(client: TestClient, toy: Translator) -> None:
-    told, heads = asked(client, "off", off=OFF), [Head("cross", 2, 1)]
-    whole, without = toy.attention(TEXT), toy.attention(TEXT, off=heads)
+    told, less = asked(client, "off", off=OFF), WhatIf(off=[Head("cross", 2, 1)])
+    whole, without = toy.attention(TEXT), toy.attention(TEXT, what_if=less)
     assert told["whole"]["translation"] == whole.translation
     assert told["without"]["translation"] == without.translation
     assert told["without"]["score"] == pytest.approx(without.score, abs=1e-4)
-    assert told["after"]["score"] == pytest.approx(toy.attention(TEXT, whole.ids, heads).score, abs=1e-4)
+    assert told["after"]["score"] == pytest.approx(toy.attention(TEXT, whole.ids, less).score, abs=1e-4)
     assert asked(client, "off")["whole"] == asked(client, "off")["without"]
 
 
 def test_importance_of_each_head(client: TestClient, toy: Translator) -> None:
     falls = asked(client, "importance")["falls"]
     whole = toy.attention(TEXT)
-    lost = whole.score - toy.attention(TEXT, whole.ids, [Head("encoder", 2, 1)]).score
+    lost = whole.score - toy.attention(TEXT, whole.ids, WhatIf(off=[Head("encoder", 2, 1)])).score
     assert falls["encoder"][1][0] == pytest.approx(lost, abs=1e-4)
     assert {kind: torch.tensor(maps).shape for kind, maps in falls.items()} == dict.fromkeys(KINDS, (2, 2))
 
@@ -108,6 +185,10 @@ def test_align_gives_the_words_and_weights_of_the_chosen_aligner(client: TestCli
     assert [(word["start"], word["end"]) for word in told["source"]] == [(0, 1), (2, 5), (7, 10)]
     assert [(word["start"], word["end"]) for word in told["target"]] == [(0, 3), (4, 7)]
     close(told["weights"], torch.tensor(toy.align("🐈 red  cat", toy.tokeniser.encode("RED CAT"))))
+    without = asked(client, "align", text="red cat", target="RED CAT", off=[{"kind": "encoder", "layer": 1, "head": 1}])
+    heads = [Head("encoder", 1, 1)]
+    close(without["weights"], torch.tensor(toy.align("red cat", toy.tokeniser.encode("RED CAT"), heads)))
+    assert without["weights"] != asked(client, "align", text="red cat", target="RED CAT")["weights"]
     assert asked(client, "align", text="", target="") == {"source": [], "target": [], "weights": []}
 
 
@@ -128,6 +209,15 @@ def test_sentences(client: TestClient) -> None:
         ("search", {"beam": 0}, "beam"),
         ("search", {"text": "q " * 300}, "this model allows 200"),
         ("attention", {"unheard": 1}, "unheard"),
+        ("overview", {"replace": {"99": "x"}}, "token 99 does not exist: tokens count from 0"),
+        ("head", {"replace": {"x": "x"}}, "replace.x"),
+        ("search", {"force": {"99": "x"}}, "step 99 does not exist: steps count from 0"),
+        ("search", {"off": [{"kind": "cross", "layer": 9, "head": 1}]}, "layer 9 does not exist"),
+        ("masks", {"temperature": 0}, "temperature should be greater than 0"),
+        ("run", {"force": {"0": ""}}, "the token forced at step 0 is empty"),
+        ("run", {"replace": {"0": "q" * 30_000}}, "characters are too many"),
+        ("next", {"step": 99}, "step 99 does not exist"),
+        ("lens", {"text": " "}, "is empty"),
         ("align", {"target": "q " * 300}, "this model allows 200"),
     ],
 )
@@ -147,11 +237,17 @@ def test_another_layer_of_the_same_sentence_comes_from_the_cache(client: TestCli
     assert (after.hits, after.misses) == (before.hits + 1, before.misses)
 
 
-@pytest.mark.parametrize("file", sorted([*STATIC.iterdir(), *DRAWING.iterdir()]), ids=lambda file: file.name)
+FILES = [file for folder in (STATIC, DRAWING) for file in sorted(folder.rglob("*.*")) if file.parent.name != "vendor"]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_the_page_needs_no_other_host(client: TestClient, file: Path) -> None:
     text = file.read_text(encoding="utf-8")
     assert "//" not in text.replace("http://www.w3.org", "").replace("// ", ""), "an address of another host"
-    where = "/" if file.name == "index.html" else f"/{'drawing/' if file.parent == DRAWING else ''}{file.name}"
-    answer = client.get(where)
+    place = f"drawing/{file.relative_to(DRAWING)}" if DRAWING in file.parents else str(file.relative_to(STATIC))
+    answer = client.get("/" if place == "index.html" else f"/{place}")
     assert answer.status_code == 200
     assert answer.text == text
+    assert answer.headers["Cache-Control"] == "no-cache"
+    again = client.get(f"/{place}", headers={"If-None-Match": answer.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")

@@ -20,6 +20,7 @@ from weft.serving.app import create_app
 from weft.serving.settings import Settings
 from weft.tasks.generator import Generator
 from weft.tasks.language_model import LanguageModel
+from weft.viewing.attention_heads import Head
 
 TEMPLATE = "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}"
 STRICT = "{% if messages[0].role != 'user' %}{{ raise_exception('the user speaks first') }}{% endif %}" + TEMPLATE
@@ -301,7 +302,8 @@ def test_the_tokeniser(plain: TestClient, lm: Generator) -> None:
 
 def test_the_inside_of_a_language_model(plain: TestClient, lm: Generator) -> None:
     told = plain.get("/api/model").json()
-    assert [view["name"] for view in told["views"]] == ["generate", "attention", "head", "off", "model"]
+    assert {"run", "next", "surprise", "complete", "attention", "importance", "lens"} < {*told["traces"]}
+    assert not {"search", "pairs"} & {*told["traces"]}
     assert (told["languages"], told["search"], told["aligner"]) == ([], None, None)
     assert [*told["diagram"]["sides"]] == ["decoder"]
     assert [kind["name"] for kind in told["kinds"]] == ["decoder"]
@@ -321,3 +323,18 @@ def test_other_routes_are_not_there(plain: TestClient) -> None:
     assert plain.post("/translate", json={"q": "a"}).status_code == 404
     assert plain.post("/api/search", json={"text": "a"}).status_code == 404
     assert plain.get("/metrics").status_code == 200
+
+
+def test_a_text_is_written_without_some_heads(plain: TestClient, lm: Generator) -> None:
+    """Beside another that has them all."""
+    off = [{"kind": "decoder", "layer": 1, "head": 1}, {"kind": "decoder", "layer": 2, "head": 2}]
+    body = {"prompt": TEXT, "max_tokens": 12, "temperature": 0, "logprobs": 1}
+    told = plain.post("/v1/completions", json={**body, "off": off}).json()["choices"][0]
+    heads = [Head(**one) for one in off]
+    (wanted,) = lm.complete([TEXT], Sampling(0.0), max_tokens=12, off=heads)[0]
+    assert told["text"] == wanted.text
+    assert told["logprobs"]["token_logprobs"] == pytest.approx(wanted.log_probs, abs=1e-4)
+    whole = plain.post("/v1/completions", json=body).json()["choices"][0]
+    assert whole["logprobs"]["token_logprobs"] != told["logprobs"]["token_logprobs"]
+    wrong = plain.post("/v1/completions", json={**body, "off": [{"kind": "decoder", "layer": 9, "head": 1}]})
+    assert (wrong.status_code, "layer 9 does not exist" in wrong.json()["error"]["message"]) == (400, True)

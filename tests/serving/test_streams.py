@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -17,7 +17,9 @@ from weft.serving.app import create_app
 from weft.serving.metrics import Metrics
 from weft.serving.queue import Died, Full, Queue
 from weft.serving.settings import Settings
-from weft.tasks.generator import Generator, Writer
+from weft.tasks.generator import Generator
+from weft.tasks.writer import Writer
+from weft.viewing.attention_heads import Head
 
 TEXT = "The red cat"
 LONG = 200
@@ -38,8 +40,8 @@ def run(lm: Generator, test: Callable[[Queue], Coroutine[Any, Any, None]], toget
     return metrics
 
 
-def writer(lm: Generator, tokens: int, seed: int = 1, draw: int = 0) -> Writer:
-    return lm.writer(lm.prompt(TEXT), Sampling(), max_tokens=tokens, seed=seed, draw=draw)
+def writer(lm: Generator, tokens: int, seed: int = 1, draw: int = 0, off: Sequence[Head] = ()) -> Writer:
+    return lm.writer(lm.prompt(TEXT), Sampling(), max_tokens=tokens, seed=seed, draw=draw, off=off)
 
 
 async def text(queue: Queue, *writers: Writer) -> list[str]:
@@ -49,8 +51,8 @@ async def text(queue: Queue, *writers: Writer) -> list[str]:
     return [one.text for one in writers]
 
 
-def alone(lm: Generator, tokens: int, seed: int = 1) -> str:
-    return lm.complete([TEXT], Sampling(), max_tokens=tokens, seed=seed)[0][0].text
+def alone(lm: Generator, tokens: int, seed: int = 1, off: Sequence[Head] = ()) -> str:
+    return lm.complete([TEXT], Sampling(), max_tokens=tokens, seed=seed, off=off)[0][0].text
 
 
 def test_a_new_request_joins_and_each_is_what_it_is_alone(lm: Generator) -> None:
@@ -185,3 +187,17 @@ def test_a_stream_may_last_longer_than_the_timeout_and_an_answer_may_not(
         late = client.post("/v1/completions", json=asked)
         assert late.status_code == 504
         assert late.json()["error"]["type"] == "server_error"
+
+
+def test_texts_without_some_heads_are_written_beside_others(lm: Generator) -> None:
+    off = [Head("decoder", 1, 1), Head("decoder", 2, 2)]
+
+    async def test(queue: Queue) -> None:
+        without = writer(lm, 30, off=off)
+        found = await asyncio.gather(
+            text(queue, writer(lm, 30)), text(queue, without), text(queue, writer(lm, 30, seed=5))
+        )
+        assert found == [[alone(lm, 30)], [alone(lm, 30, off=off)], [alone(lm, 30, seed=5)]]
+        assert found[0] != found[1]
+
+    run(lm, test)

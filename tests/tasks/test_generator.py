@@ -16,7 +16,8 @@ from weft.defaults import TEMPERATURE
 from weft.errors import WeftError
 from weft.models.base import Generative
 from weft.parts.call import Call
-from weft.tasks.generator import Generator, Writer
+from weft.tasks.generator import Generator
+from weft.tasks.writer import Writer
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """What is seen is what the model computes, costs nothing where nobody looks, and changes no translation."""
 
+import csv
 import json
 import math
 import re
@@ -19,6 +20,7 @@ from weft.parts.context_attention import Additive, ContextAttention
 from weft.viewing import pictures
 from weft.viewing.attention_heads import KINDS, Head
 from weft.viewing.attention_maps import AttentionMaps
+from weft.viewing.what_if import WhatIf
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +139,7 @@ def test_invalid_sentences_raise_errors(toy: weft.Translator) -> None:
     with pytest.raises(weft.WeftError, match=r"the (source|target) has \d+ tokens; this model allows 200"):
         toy.attention("red", "q" * 500)
     with pytest.raises(weft.WeftError, match="head 3 does not exist: this model has heads 1 to 2"):
-        toy.attention("red", off=[Head("cross", 1, 3)])
+        toy.attention("red", what_if=WhatIf(off=[Head("cross", 1, 3)]))
 
 
 def test_decoder_keys_are_the_target_shifted_right(seen: AttentionMaps) -> None:
@@ -184,11 +186,12 @@ def test_a_notebook_shows_a_frame(seen: AttentionMaps) -> None:
 
 def test_captions_name_layers_and_heads(seen: AttentionMaps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    monkeypatch.setattr(pictures, "draw_alignment", lambda *given: said.append(given[4]))
+    monkeypatch.setattr(pictures, "draw_map", lambda *given: said.append(given[4]))
+    seen = replace(seen, hash="")
     for which in ({}, {"layer": 2}, {"head": 1}, {"layer": 2, "head": 1}):
-        seen.save_png(tmp_path / "one.png", **which)
-    replace(seen, maps={"cross": seen.cross[:, :1]}).save_png(tmp_path / "one.png")
-    replace(seen, maps={"cross": seen.cross[:1, :1]}).save_png(tmp_path / "one.png")
+        seen.save_map(tmp_path / "one.png", **which)
+    replace(seen, maps={"cross": seen.cross[:, :1]}).save_map(tmp_path / "one.png")
+    replace(seen, maps={"cross": seen.cross[:1, :1]}).save_map(tmp_path / "one.png")
     assert [caption.removeprefix(f"{seen.model}: encoder-decoder attention") for caption in said] == [
         ", mean of 2 layers and 2 heads",
         ", layer 2, mean of 2 heads",
@@ -199,9 +202,49 @@ def test_captions_name_layers_and_heads(seen: AttentionMaps, tmp_path: Path, mon
     ]
 
 
+def test_captions_name_weights_command_and_heads_off(
+    toy: weft.Translator, seen: AttentionMaps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    for draw in ("draw_map", "draw_grid", "draw_lines"):
+        monkeypatch.setattr(pictures, draw, lambda *given: said.append(given[-2]))
+    without = toy.attention("red cat", what_if=WhatIf(off=[Head("cross", 2, 1)]))
+    for save in (seen.save_map, seen.save_grid, seen.save_lines, without.save_map):
+        save(tmp_path / "one.png", command="weft attend run 'red cat'")
+    assert len(toy.hash) == 12
+    for caption in said:
+        assert caption.endswith(f", weights {toy.hash}\nweft attend run 'red cat'")
+    assert "without cross head 2.1" in said[3]
+    assert "without" not in said[0]
+
+
+def test_lines_of_a_layer_are_those_of_its_heads(
+    seen: AttentionMaps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[dict[str, object]] = []
+    monkeypatch.setattr(pictures, "draw_lines", lambda curves, *_: drawn.append(curves))
+    seen.save_lines(tmp_path / "a.png", layer=2)
+    seen.save_lines(tmp_path / "a.png", layer=2, head=1)
+    seen.save_lines(tmp_path / "a.png")
+    assert drawn[0] == {f"head {n}": seen.of(layer=2, head=n).tolist() for n in (1, 2)}
+    assert [*drawn[1].values()] == [seen.of(layer=2, head=1).tolist()]
+    assert [*drawn[2].values()] == [seen.of().tolist()], "many layers: their mean"
+
+
+def test_a_table_has_the_tokens_and_the_weights(seen: AttentionMaps, tmp_path: Path) -> None:
+    seen.save_csv(tmp_path / "a.csv", layer=1, head=2)
+    with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    queries, keys = seen.axes["cross"]
+    assert head == ["", *keys]
+    assert [row[0] for row in rows] == queries
+    weights = torch.tensor([[float(value) for value in row[1:]] for row in rows])
+    assert weights.sub(seen.of(layer=1, head=2)).abs().max() < 1e-5
+
+
 def test_pictures_are_written(seen: AttentionMaps, tmp_path: Path) -> None:
     for kind in KINDS:
-        seen.save_png(tmp_path / "one.png", kind=kind)
+        seen.save_map(tmp_path / "one.png", kind=kind)
         seen.save_grid(tmp_path / "grid.png", kind=kind, layer=2)
         assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
         assert (tmp_path / "grid.png").read_bytes().startswith(b"\x89PNG")
@@ -236,6 +279,6 @@ def test_a_missing_head_of_one_layer_raises_an_error(mixed: weft.Translator) -> 
     with pytest.raises(weft.WeftError, match="layer 1 of this model has no encoder self-attention"):
         seen.numbers("encoder", 1, 1, 0)
     with pytest.raises(weft.WeftError, match="head 2 does not exist: this layer has 1 head"):
-        mixed.attention("red cat", "RED", off=[Head("cross", 2, 2)])
-    off = mixed.attention("red cat", "RED", off=[Head("encoder", 2, 1)])
+        mixed.attention("red cat", "RED", what_if=WhatIf(off=[Head("cross", 2, 2)]))
+    off = mixed.attention("red cat", "RED", what_if=WhatIf(off=[Head("encoder", 2, 1)]))
     assert off.log_probs != seen.log_probs

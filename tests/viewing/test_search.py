@@ -20,6 +20,8 @@ class Letters:
     def readable(self, ids):  # type: ignore[no-untyped-def]
         return [{A: "a", B: "b", END: "∎"}.get(i, "?") for i in ids]
 
+    in_text = readable
+
     def decode(self, ids):  # type: ignore[no-untyped-def]
         return "".join(self.readable(i for i in ids if i != END))
 

@@ -14,7 +14,7 @@ def cost(
     lengths: Annotated[str | None, typer.Option(help="Lengths in tokens, such as 16,64,256.")] = None,
     widths: Annotated[str | None, typer.Option(help="Model widths, such as 64,128.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="key=value, applied to every plan.")] = None,
-    png: Annotated[Path | None, typer.Option(help="Write the curves as a picture.")] = None,
+    png: Annotated[Path | None, typer.Option(help="Write the curves as a picture: .png, .svg or .pdf.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write the curves as one self-contained page.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -32,9 +32,12 @@ def cost(
     from weft.errors import WeftError, install
     from weft.folder import find_plan
     from weft.machine import facts
+    from weft.viewing.formats import check_picture
 
     if not find_spec("scipy"):
         raise WeftError(f"weft cost needs scipy: {install('measure')}.")
+    if png:
+        check_picture(png)
     if png and not find_spec("matplotlib"):
         raise WeftError(f"pictures need matplotlib: {install('view')}.")
     from weft.measuring.report import lines, tables

@@ -39,7 +39,7 @@ def demo(
     console.rule("[bold]3. What it attends to")
     if find_spec("matplotlib"):
         picture = out / "attention.png"
-        translator.attention(LOOKED_AT).save_png(picture)
+        translator.attention(LOOKED_AT).save_map(picture)
         console.print(f'  {picture}: the alignment of "{LOOKED_AT}" with its translation\n')
     else:
         console.print(f"  a picture needs matplotlib: {install('view')}\n", markup=False)
@@ -50,7 +50,7 @@ def demo(
         '  weft generate shakespeare "JULIET:"                        a play that never ends\n'
         '  echo "How are you?" | weft translate en-de                 your own sentences\n'
         f'  echo "the 2nd of June 2031" | weft translate {out}/dates   the model you have just trained\n'
-        '  weft attend en-de "The cat sleeps." --png cat.png          your own picture\n'
+        '  weft attend en-de "The cat sleeps." --map cat.png          your own picture\n'
         "  weft train transformer-tiny --train train.en train.de --valid val.en val.de --out run\n"
         "  weft show transformer-base                                 what it is made of"
     )

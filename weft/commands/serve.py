@@ -1,10 +1,11 @@
-"""weft serve MODEL"""
+"""weft serve MODEL…"""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.commands.options import Device, Model
+from weft.commands.options import Device
 from weft.serving.settings import Settings
 
 if TYPE_CHECKING:
@@ -14,7 +15,10 @@ NEEDED = ("fastapi", "uvicorn", "multipart", "prometheus_client", "jinja2")
 
 
 def serve(
-    model: Model,
+    models: Annotated[
+        list[str],
+        typer.Argument(metavar="MODEL…", help="Run folders or names of shipped models; A,B for an ensemble."),
+    ],
     host: Annotated[str, typer.Option(help="127.0.0.1: this machine only; 0.0.0.0: all interfaces.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8080,
     api_key: Annotated[
@@ -36,11 +40,16 @@ def serve(
     ] = Settings.together,
     waiting: Annotated[int, typer.Option(min=1, help="Queue length; beyond it clients get 503.")] = Settings.waiting,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds until a request times out.")] = Settings.timeout,
+    scenes: Annotated[
+        Path | None, typer.Option(help="A Markdown file whose links to the page are shown one after the other.")
+    ] = None,
     device: Device = "cpu",
 ) -> None:
-    """Serve a model over HTTP: an API for other programs, and a page that shows the model at work.
+    """Serve models over HTTP: an API for other programs, and a page that shows a model at work.
 
     weft serve en-de
+
+    weft serve en-de shakespeare --scenes lecture.md
 
     Clients of LibreTranslate work unchanged, those of OpenAI with a language model; /openapi.json describes the API.
     """
@@ -56,6 +65,7 @@ def serve(
     from weft.data.reading import named_languages
     from weft.serving.app import create_app
     from weft.serving.connection import patient
+    from weft.serving.scenes import scenes_of
     from weft.tasks import load
 
     settings = Settings(
@@ -70,10 +80,12 @@ def serve(
         waiting=waiting,
         timeout=timeout,
     )
-    app = create_app(load(model, device), settings, named_languages(languages))
+    shown_scenes = scenes_of(scenes) if scenes else []
+    first, *others = (load(model, device) for model in models)
+    app = create_app(first, settings, named_languages(languages), others, shown_scenes)
     socket = _listening(host, port)
     shown = f"[{host}]" if ":" in host else host
-    print(f"Serving {model} at http://{shown}:{socket.getsockname()[1]} (press Ctrl-C to stop)", flush=True)
+    print(f"Serving {', '.join(models)} at http://{shown}:{socket.getsockname()[1]} (press Ctrl-C to stop)", flush=True)
     # No request log: it would contain the texts of queries.
     config = uvicorn.Config(
         app,

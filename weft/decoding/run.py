@@ -37,11 +37,12 @@ class DecoderRun:
 
     def log_probs(self, tokens: Tensor) -> Tensor:
         """New tokens (R, T) → log-probabilities of the next one (R, V)."""
-        return mean_log_probs([model.head.log_probs(h) for model, h in zip(self.models, self._hidden(tokens))])
+        found = mean_log_probs([model.head.log_probs(h) for model, h in zip(self.models, self._hidden(tokens))])
+        return found if self.watch is None else self.watch.change("search", "log_probs", found)
 
     def best(self, tokens: Tensor, k: int) -> tuple[Tensor, Tensor]:
         """New tokens (R, T) → the k best next ones: log-probabilities and ids, (R, k) each."""
-        if len(self.models) == 1:
+        if len(self.models) == 1 and self.watch is None:
             return self.models[0].head.best(self._hidden(tokens)[0], k)
         return largest(self.log_probs(tokens), k)
 

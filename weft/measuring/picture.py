@@ -11,10 +11,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullForma
 
 from weft.measuring.report import memory, time
 from weft.measuring.scaling import Cost, Growth
+from weft.viewing.palette import FAINT, GREY, colours
+from weft.viewing.pictures import save
 
-COLOURS = ("#2456c4", "#c2571a", "#2a8a5c", "#8a4fbf", "#a8323e", "#1f8fa3", "#b08a12")
-GREY = "#65625b"
-FAINT = "#b9b5ac"
+MARKS = ("o", "s", "^", "D", "v", "P", "X")  # a plan has a mark, too: colours may look alike
 DASHED = (0, (3, 2))
 
 
@@ -23,11 +23,11 @@ def draw(costs: Sequence[Cost], file: Path) -> None:
     points = costs[0].growth["layer"].points
     lengths, widths = (sorted({getattr(point, name) for point in points}) for name in ("length", "width"))
     longest, wide = lengths[-1], widths[len(widths) // 2]
-    colours = [COLOURS[i % len(COLOURS)] for i in range(len(costs))]
+    looks = [(colour, MARKS[n % len(MARKS)]) for n, colour in enumerate(colours([one.plan for one in costs]))]
     figure = Figure(figsize=(13.5, 8.4), layout="constrained")
     (layer, step, token), (layer_memory, step_memory, width) = figure.subplots(2, 3)
-    for one, colour in zip(costs, colours):
-        dots: dict[str, Any] = {"color": colour, "marker": "o", "ms": 4.5, "lw": 1.3}
+    for one, (colour, mark) in zip(costs, looks):
+        dots: dict[str, Any] = {"color": colour, "marker": mark, "ms": 4.5, "lw": 1.3}
         _curve(layer, one.growth["layer"], wide, "seconds", dots)
         _curve(step, one.growth["step"], wide, "seconds", dots)
         _curve(layer_memory, one.growth["layer"], wide, "bytes", dots)
@@ -50,7 +50,7 @@ def draw(costs: Sequence[Cost], file: Path) -> None:
     _keys(token, {"cached": "-", "recomputed": DASHED})
     if any("reference" in one.growth for one in costs):
         _keys(layer_memory, {"fused": "-", "unfused": DASHED})
-    named = [Line2D([], [], color=colour, marker="o", ms=5, lw=1.6) for colour in colours]
+    named = [Line2D([], [], color=colour, marker=mark, ms=5, lw=1.6) for colour, mark in looks]
     names = [f"{one.plan}: {one.mixer}" for one in costs]
     figure.legend(named, names, loc="outside upper center", ncols=3, frameon=False, fontsize=10.5)
     crossing = any(one.growth[name].crossing(wide) is not None for one in costs for name in ("layer", "step"))
@@ -61,7 +61,7 @@ def draw(costs: Sequence[Cost], file: Path) -> None:
         fontsize=9.5,
         color=GREY,
     )
-    figure.savefig(file, dpi=140, format="png")
+    save(figure, file)
 
 
 def _curve(axes: Axes, grown: Growth, wide: int, what: str, dots: dict[str, Any]) -> None:

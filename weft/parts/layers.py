@@ -179,12 +179,21 @@ class Layers(Stack):
 
     def run(self, x: Tensor, call: Call, *same: Tensor) -> Tensor:
         """Run x through all layers; further arguments are passed to each."""
+        _show(x, call)
         for i, layer in enumerate(self.layers):
-            x = layer(x, *same, call.at(str(i)))
+            own = call.at(str(i))
+            x = layer(x, *same, own)
+            _show(x, own)
         return self.closing(x)  # type: ignore[no-any-return]
 
     def rows(self) -> list[Row]:
         return diagram.rows(self.layers, self.closing)
+
+
+def _show(x: Tensor, call: Call) -> None:
+    """Show a watcher the stream: before the layers at the place of the stack, after a layer at its own."""
+    if call.watch is not None:
+        call.watch.see(call.place, "residual", x)  # (B, T, D)
 
 
 class EncoderStack(Layers):

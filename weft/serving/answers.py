@@ -15,6 +15,7 @@ from weft.serving.queue import Full
 
 JSON_AS_FORM = "the body looks like JSON; set Content-Type: application/json."
 INTERNAL = "internal error; see the server's log."
+OF_OPENAI = re.compile(r"(/models/[^/]+)?/v1/")  # paths
 REPORTED = 20  # errors of one request; a body can have a hundred thousand
 
 
@@ -109,7 +110,7 @@ def install(app: FastAPI) -> None:
 
 
 def problem(status: int, sentence: str, headers: Any = None, path: str = "", param: str | None = None) -> JSONResponse:
-    said = openai_error(Refused(sentence, param, status=status)) if path.startswith("/v1/") else {"error": sentence}
+    said = openai_error(Refused(sentence, param, status=status)) if OF_OPENAI.match(path) else {"error": sentence}
     return JSONResponse(said, status, headers)
 
 

@@ -5,13 +5,17 @@ as small pictures of one byte per weight. The attention of the last few sentence
 head of the same sentence costs nothing.
 """
 
+import dataclasses
+import json
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import lru_cache, partial
 from typing import Annotated, Any
 
+import numpy as np
 import torch
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
@@ -19,25 +23,47 @@ from weft.serving.service import HeadsOff, Served
 from weft.viewing.anatomy import masks
 from weft.viewing.attention_heads import DEFAULT_KIND, KINDS, Head, formula
 from weft.viewing.attention_maps import AttentionMaps
+from weft.viewing.what_if import NOTHING, WhatIf
 
 CACHED = 8  # sentences; a long one in a large model takes some 20 MB
 DIGITS = 4  # of a weight
+BYTES, ND_JSON = "application/octet-stream", "application/x-ndjson"
+BINARY: dict[int | str, dict[str, Any]] = {200: {"content": {BYTES: {}}}}  # for clients that accept it
+LINES: dict[int | str, dict[str, Any]] = {200: {"content": {ND_JSON: {}}}}
+UNCOMPRESSED = {"Content-Encoding": "identity"}  # lines come at once
 
 router = APIRouter(prefix="/api", tags=["inside"])
+Accept = Annotated[str | None, Header(include_in_schema=False)]
 Kind = Annotated[str, Field(json_schema_extra={"enum": [*KINDS]})]
 
 
-class SentenceRequest(BaseModel):
-    """A text, what is written after it, and heads to switch off."""
+class LookRequest(BaseModel):
+    """A text, what is written after it, and what is changed."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "The cat sleeps."}]})
 
     text: str
     target: str | None = Field(None, description="A translation or continuation; null: the model's own.")
     off: HeadsOff = []
+    replace: dict[int, str] = Field(
+        {}, max_length=1000, description="By token of the text, from 0: what stands in its place; empty: nothing."
+    )
+    force: dict[int, str] = Field(
+        {}, max_length=1000, description="By step, from 0: the token that is written there; the model goes on from it."
+    )
+    temperature: float = Field(1.0, gt=0, le=100, description="Divides the logits.")
+
+    @property
+    def what_if(self) -> WhatIf:
+        return WhatIf(self.off, self.replace, self.force, self.temperature)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether all that is written is chosen by the model, with its own probabilities."""
+        return self.target is None and not self.force and self.temperature == 1.0
 
 
-class KindRequest(SentenceRequest):
+class KindRequest(LookRequest):
     kind: Kind | None = Field(None, description="null: the last kind that the model has.")
 
 
@@ -53,7 +79,7 @@ class HeadRequest(KindRequest):
 
 
 Target = str | tuple[int, ...] | None  # a translation or its ids; None: the model's own
-Look = Callable[..., Awaitable[AttentionMaps]]  # (text, target=None, off=()) → attention
+Look = Callable[..., Awaitable[AttentionMaps]]  # (text, target=None, what_if=NOTHING) → attention
 
 
 def _look(request: Request, service: Served) -> Look:
@@ -61,15 +87,28 @@ def _look(request: Request, service: Served) -> Look:
     if not hasattr(state, "attention"):
         state.attention = lru_cache(CACHED)(service.predictor.attention)
 
-    async def look(text: str, target: Target = None, off: Sequence[Head] = ()) -> AttentionMaps:
+    async def look(text: str, target: Target = None, what_if: WhatIf = NOTHING) -> AttentionMaps:
         """Compute attention in the computing thread."""
-        service.check_size([text, target if isinstance(target, str) else ""])
-        return await service.queue.run(lambda: state.attention(text, target, tuple(off)))
+        service.check_size([text, (target if isinstance(target, str) else "") + what_if.words])
+        return await service.queue.run(lambda: state.attention(text, target, what_if))
 
     return look
 
 
 Looking = Annotated[Look, Depends(_look)]
+
+
+def is_wanted(type: str, accept: str | None) -> bool:
+    """Whether a client asks for this type of answer instead of JSON."""
+    return type in (accept or "")
+
+
+def binary(header: dict[str, Any], numbers: Tensor, type: str) -> Response:
+    """An answer of four bytes, the length of a header in JSON; the header, with shape and type; and the numbers."""
+    said = json.dumps({**header, "shape": [*numbers.shape], "type": type}, ensure_ascii=False).encode()
+    said += b" " * (-len(said) % 4)  # so that the numbers begin at a multiple of four
+    body = numbers.cpu().numpy().astype(np.dtype(type).newbyteorder("<")).tobytes()
+    return Response(len(said).to_bytes(4, "little") + said + body, media_type=BYTES)
 
 
 def rounded(values: Tensor) -> Any:
@@ -117,12 +156,14 @@ class MapsAnswer(KindAnswer):
     maps: list[list[list[list[float]]]] = Field(description="[layer][head][query][key]")
 
 
-@router.post("/attention")
-async def attention(asked: LayerRequest, look: Looking) -> MapsAnswer:
+@router.post("/attention", response_model=MapsAnswer, responses=BINARY)
+async def attention(asked: LayerRequest, look: Looking, accept: Accept = None) -> Any:
     """Return the weights of one layer, or of all."""
-    seen = await look(asked.text, asked.target, asked.off)
+    seen = await look(asked.text, asked.target, asked.what_if)
     kind = _kind(asked, seen)
     maps = seen.of(kind, asked.layer)[None, None] if asked.mean else seen.each(kind, asked.layer)
+    if is_wanted(BYTES, accept):
+        return binary(_tokens(seen, kind), maps, "float16")
     return MapsAnswer(**_tokens(seen, kind), maps=rounded(maps))
 
 
@@ -130,13 +171,15 @@ class OverviewAnswer(KindAnswer):
     pictures: list[list[str]] = Field(description="[layer][head]: base64, one byte per weight; 255 is a weight of 1.")
 
 
-@router.post("/overview")
-async def overview(asked: KindRequest, look: Looking) -> OverviewAnswer:
+@router.post("/overview", response_model=OverviewAnswer, responses=BINARY)
+async def overview(asked: KindRequest, look: Looking, accept: Accept = None) -> Any:
     """Return every layer and head of one kind of attention as a picture."""
-    seen = await look(asked.text, asked.target, asked.off)
+    seen = await look(asked.text, asked.target, asked.what_if)
     kind = _kind(asked, seen)
-    cells = (seen.each(kind) * 255).round().to(torch.uint8).cpu().numpy()
-    pictures = [[b64encode(head.tobytes()).decode() for head in layer] for layer in cells]
+    cells = (seen.each(kind) * 255).round()
+    if is_wanted(BYTES, accept):
+        return binary(_tokens(seen, kind), cells, "uint8")
+    pictures = [[b64encode(head.tobytes()).decode() for head in layer] for layer in cells.cpu().numpy().astype("u1")]
     return OverviewAnswer(**_tokens(seen, kind), pictures=pictures)
 
 
@@ -162,7 +205,7 @@ class HeadAnswer(KindAnswer):
 @router.post("/head")
 async def head(asked: HeadRequest, look: Looking, service: Served) -> HeadAnswer:
     """Return one query of one head in four steps: q · k, ÷ √K, softmax, the weighted sum of the values."""
-    seen = await look(asked.text, asked.target, asked.off)
+    seen = await look(asked.text, asked.target, asked.what_if)
     kind = _kind(asked, seen)
     numbers = seen.numbers(kind, asked.layer, asked.head, asked.token)
     columns = {
@@ -190,11 +233,11 @@ class AblationAnswer(BaseModel):
 
 
 @router.post("/off")
-async def off(asked: SentenceRequest, look: Looking) -> AblationAnswer:
+async def off(asked: LookRequest, look: Looking) -> AblationAnswer:
     """Translate and score a sentence without some heads."""
-    whole = await look(asked.text, asked.target)
-    without = await look(asked.text, asked.target, asked.off)
-    after = await look(asked.text, whole.ids, asked.off)
+    whole = await look(asked.text, asked.target, dataclasses.replace(asked.what_if, off=()))
+    without = await look(asked.text, asked.target, asked.what_if)
+    after = await look(asked.text, whole.ids, asked.what_if.unforced)
     return AblationAnswer(
         whole=ScoredPair(**_pair(whole)), without=ScoredPair(**_pair(without)), after=ScoredPair(**_pair(after))
     )
@@ -205,23 +248,37 @@ class ImportanceAnswer(BaseModel):
     falls: dict[str, list[list[float]]] = Field(description="By kind: [layer][head]")
 
 
-@router.post("/importance")
-async def importance(asked: SentenceRequest, look: Looking, service: Served) -> ImportanceAnswer:
-    """Return by how much the mean log-probability of the translation falls when each head alone is switched off."""
-    ids = (await look(asked.text, asked.target)).ids
-    before = await look(asked.text, ids, asked.off)
+@router.post("/importance", response_model=ImportanceAnswer, responses=LINES)
+async def importance(asked: LookRequest, look: Looking, service: Served, accept: Accept = None) -> Any:
+    """Return by how much the mean log-probability of what is written falls when each head alone is switched off."""
+    what_if = asked.what_if.unforced
+    ids = (await look(asked.text, asked.target, dataclasses.replace(asked.what_if, off=()))).ids
+    before = await look(asked.text, ids, what_if)
 
     def score_without(head: Head) -> float:
-        return service.predictor.attention(asked.text, ids, [*asked.off, head]).score
+        without = dataclasses.replace(what_if, off=(*what_if.off, head))
+        return service.predictor.attention(asked.text, ids, without).score
 
-    falls: dict[str, list[list[float]]] = {}
-    for kind, heads in service.predictor.heads.items():
-        falls[kind] = [[] for _ in heads]
-        for layer, count in enumerate(heads, 1):
-            for head in range(1, count + 1):  # one at a time, so that other requests get their turn
-                score = await service.queue.run(partial(score_without, Head(kind, layer, head)))
-                falls[kind][layer - 1].append(round(before.score - score, DIGITS))
-    return ImportanceAnswer(target=before.target, falls=falls)
+    async def falls() -> AsyncIterator[tuple[Head, float]]:
+        for kind, heads in service.predictor.heads.items():
+            for layer, count in enumerate(heads, 1):
+                for head in (Head(kind, layer, number) for number in range(1, count + 1)):
+                    score = await service.queue.run(partial(score_without, head))  # others get their turn in between
+                    yield head, round(before.score - score, DIGITS)
+
+    if is_wanted(ND_JSON, accept):
+        return StreamingResponse(_lines(before.target, falls()), media_type=ND_JSON, headers=UNCOMPRESSED)
+    found: dict[str, list[list[float]]] = {kind: [[] for _ in heads] for kind, heads in service.predictor.heads.items()}
+    async for head, fall in falls():
+        found[head.kind][head.layer - 1].append(fall)
+    return ImportanceAnswer(target=before.target, falls=found)
+
+
+async def _lines(target: list[str], falls: AsyncIterator[tuple[Head, float]]) -> AsyncIterator[str]:
+    """A line of JSON for the target, and one for each head as soon as it is measured."""
+    yield json.dumps({"target": target}) + "\n"
+    async for head, fall in falls:
+        yield json.dumps({**vars(head), "fall": fall}) + "\n"
 
 
 class MasksAnswer(BaseModel):
@@ -231,10 +288,10 @@ class MasksAnswer(BaseModel):
 
 
 @router.post("/masks")
-async def look_at_masks(asked: SentenceRequest, look: Looking, service: Served) -> MasksAnswer:
+async def look_at_masks(asked: LookRequest, look: Looking, service: Served) -> MasksAnswer:
     """Return the masks of the sentence, in a batch with a short one if the model reads sentences."""
-    beside, readable = service.predictor.beside, service.predictor.codec.readable
-    seen = [await look(asked.text, asked.target), *([] if beside is None else [await look(beside)])]
+    beside, readable = service.predictor.beside, service.predictor.codec.in_text
+    seen = [await look(asked.text, asked.target, asked.what_if), *([] if beside is None else [await look(beside)])]
     rows = {name: [one.read[name] for one in seen] for name in seen[0].read}
     found = await service.queue.run(lambda: masks(service.predictor.models[0], rows))
     *sources, targets = rows.values()

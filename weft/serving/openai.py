@@ -35,7 +35,8 @@ from weft.serving.openai_types import (
 from weft.serving.service import Served, Service
 from weft.serving.streams import Piece
 from weft.serving.written import Text, Token, chat_log_probs, log_probs, rated
-from weft.tasks.generator import MOST_TOKENS, Writer
+from weft.tasks.generator import MOST_TOKENS
+from weft.tasks.writer import Writer
 
 MOST_COMPLETED = 16  # tokens of /v1/completions, as at OpenAI
 STREAM_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}  # proxies pass the events on as they come
@@ -250,7 +251,7 @@ def _writers(
     def each() -> Iterator[Writer]:
         for ids in prompts:
             seed = secrets.randbits(63) if asked.seed is None else asked.seed % SEEDS
-            own = {"max_tokens": most, "seed": seed, "stop": stop, "alternatives": top}
+            own = {"max_tokens": most, "seed": seed, "stop": stop, "alternatives": top, "off": asked.off}
             yield from (service.generator.writer(ids, sampling, draw=draw, **own) for draw in range(rows))  # type: ignore[arg-type]
 
     return list(each())

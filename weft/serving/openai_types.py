@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, Strict
 
 from weft.decoding.sampling import Sampling
 from weft.serving.answers import Refused
+from weft.serving.service import HeadsOff
 from weft.tasks.generator import MOST_TOKENS
 
 STOPS = 4  # strings that end a text
@@ -66,6 +67,7 @@ class SamplingRequest(BaseModel):
     stop: StrictStr | list[StrictStr] | None = Field(None, description="Up to 4 strings; the text ends before them.")
     stream: StrictBool | None = Field(None, description="Send each piece as an event of the server.")
     stream_options: StreamOptions | None = None
+    off: HeadsOff = Field([], description="Not in OpenAI's API: attention heads to switch off.")
     user: StrictStr | None = Field(None, description="Ignored.")
 
     def sampling(self, vocabulary: int) -> Sampling:

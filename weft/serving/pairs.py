@@ -11,17 +11,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from weft.data.sentences import split_sentences
 from weft.decoding import Beam
 from weft.errors import WeftError
-from weft.serving.inside import rounded
-from weft.serving.service import BeamWidth, LengthPenalty, Served
+from weft.serving.inside import LookRequest, rounded
+from weft.serving.service import BeamWidth, HeadsOff, LengthPenalty, Served
 from weft.viewing.search import SearchTree
 
 router = APIRouter(prefix="/api", tags=["inside"])
 
 
-class SearchRequest(BaseModel):
+class SearchRequest(LookRequest):
+    """The search finds a target of its own, whatever is given."""
+
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "The cat sleeps.", "beam": 3}]})
 
-    text: str
     beam: BeamWidth = Beam.width
     length_penalty: LengthPenalty = Beam.length_penalty
 
@@ -35,10 +36,10 @@ class TextRequest(BaseModel):
 @router.post("/search")
 async def search(asked: SearchRequest, service: Served) -> SearchTree:
     """Return the tree of a beam search: every candidate of every step, and the complete translations."""
-    service.check_size([asked.text])
+    service.check_size([asked.text, asked.what_if.words])
     translator = service.translator
     return await service.queue.run(
-        lambda: translator.search_tree(asked.text, beam=asked.beam, length_penalty=asked.length_penalty)
+        lambda: translator.search_tree(asked.text, asked.what_if, beam=asked.beam, length_penalty=asked.length_penalty)
     )
 
 
@@ -49,6 +50,7 @@ class AlignRequest(BaseModel):
 
     text: str
     target: str = Field(description="A translation of the text.")
+    off: HeadsOff = []
 
 
 class WordSpan(BaseModel):
@@ -74,7 +76,7 @@ async def align(asked: AlignRequest, service: Served) -> AlignAnswer:
     source, target = await asyncio.to_thread(translator.tokeniser.encode_all, [asked.text, asked.target])
     if (longest := max(len(source), len(target))) > translator.limit:
         raise WeftError(f"the sentence has {longest} tokens; this model allows {translator.limit}.")
-    weights = await service.queue.run(partial(translator.align, asked.text, target))
+    weights = await service.queue.run(partial(translator.align, asked.text, target, asked.off))
     return AlignAnswer(source=_words(asked.text), target=_words(asked.target), weights=rounded(torch.tensor(weights)))
 
 

@@ -26,8 +26,8 @@ from weft.parts.call import Memory
 from weft.serving.metrics import Metrics
 from weft.serving.settings import Settings
 from weft.serving.streams import Stream, Streams
-from weft.tasks.generator import Writer
 from weft.tasks.translator import Translation
+from weft.tasks.writer import Writer
 
 SHORT = 1280  # positions of all texts of a request, tokens × beam width: 256 tokens with a beam of 5
 WINDOW = 0.005  # seconds that the first request of a batch waits for others
@@ -96,7 +96,7 @@ class Queue:
         self.predictor = predictor
         self.length = length
         self.metrics = metrics
-        self.streams = Streams(lambda: predictor.batch(), together, metrics)
+        self.streams = Streams(lambda off: predictor.batch(off), together, metrics)
         self.pace = 0.0  # seconds per request, a running mean
         self._jobs: list[_Job] = []  # oldest first, including those being computed
         self._changed = threading.Condition()

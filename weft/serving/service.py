@@ -16,7 +16,7 @@ from weft.serving.metrics import Metrics
 from weft.serving.queue import Queue
 from weft.serving.settings import Settings
 from weft.tasks.generator import Generator
-from weft.tasks.predictor import Predictor
+from weft.tasks.predictor import Predictor, Writing
 from weft.tasks.translator import Translator
 from weft.viewing.attention_heads import Head
 
@@ -29,9 +29,28 @@ HeadsOff = Annotated[
 
 
 @dataclass(frozen=True)
+class ServedModel:
+    """One of the models of a service."""
+
+    name: str
+    task: str
+    base: str  # what its paths begin with; empty: those of the page itself
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One state of the page that a lecture shows."""
+
+    title: str
+    caption: str
+    address: str  # of the page: #/look?text=…
+
+
+@dataclass(frozen=True)
 class Service:
     """One served model."""
 
+    name: str  # without its path
     predictor: Predictor
     languages: Languages | None
     plan: Plan
@@ -39,6 +58,14 @@ class Service:
     settings: Settings
     queue: Queue
     metrics: Metrics
+    models: Sequence[ServedModel]  # itself, and all that are served beside it
+    scenes: Sequence[Scene]
+
+    @property
+    def writing(self) -> Writing:
+        """The model, for routes that only a model has that writes."""
+        assert isinstance(self.predictor, Writing)
+        return self.predictor
 
     @property
     def translator(self) -> Translator:
@@ -75,11 +102,6 @@ class Service:
             "".join(texts).encode()
         except UnicodeEncodeError:
             raise WeftError("invalid Unicode: the text has a lone surrogate.") from None
-
-    @property
-    def name(self) -> str:
-        """The name of the model, without its path."""
-        return ",".join(folder.path.name for folder in self.predictor.folders)
 
 
 def _service(request: Request) -> Service:

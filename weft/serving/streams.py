@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from weft.decoding.continuous import Continuation, Continuous, Step
 from weft.serving.metrics import Metrics
-from weft.tasks.generator import Writer
+from weft.tasks.writer import Writer
+from weft.viewing.attention_heads import Head
 
+Off = tuple[Head, ...]  # attention heads that are switched off
 READ = 2048  # tokens of prompts that are read before a step, or one prompt: the texts under way wait so long
 
 
@@ -66,12 +68,12 @@ class _Row:
 class Streams:
     """The requests under way. Only `add` is called outside the computing thread."""
 
-    def __init__(self, batch: Callable[[], Continuous], rows: int, metrics: Metrics):
+    def __init__(self, batch: Callable[[Off], Continuous], rows: int, metrics: Metrics):
         self.rows = rows
         self.metrics = metrics
         self._streams: list[Stream] = []  # in the order of their arrival
         self._make_batch = batch
-        self._batch: Continuous | None = None
+        self._batches: dict[Off, Continuous] = {}  # by the heads that are off: mostly one, of none
         self._of: dict[Continuation, _Row] = {}
 
     def __len__(self) -> int:
@@ -84,35 +86,36 @@ class Streams:
         """Write a token of each text in the batch; before that, let some go and some join."""
         if not self._streams:
             return
-        start, read = time.monotonic(), 0
-        if self._batch is None:
-            self._batch = self._make_batch()
-        self._let_go(self._batch)
-        while len(self._batch) < self.rows and read < READ:
+        read = 0
+        self._let_go()
+        while sum(map(len, self._batches.values())) < self.rows and read < READ:
             if (writer := self._next()) is None:
                 break
-            self._batch.add(writer.continuation)
+            if writer.off not in self._batches:
+                self._batches[writer.off] = self._make_batch(writer.off)
+            self._batches[writer.off].add(writer.continuation)
             read += len(writer.continuation.prompt)
-        if not len(self._batch):
-            return
-        rows = len(self._batch)
-        steps = self._batch.step()
-        ended = [step.continuation for step in steps if self._take(step) and not step.finish]
-        self._batch.drop(ended)
-        self.metrics.computed(rows, len(steps), time.monotonic() - start)
+        self._batches = {off: batch for off, batch in self._batches.items() if len(batch)}
+        for batch in self._batches.values():
+            start, rows = time.monotonic(), len(batch)
+            steps = batch.step()
+            ended = [step.continuation for step in steps if self._take(step) and not step.finish]
+            batch.drop(ended)
+            self.metrics.computed(rows, len(steps), time.monotonic() - start)
 
     def fail(self, error: Exception) -> None:
         """Report an error to every request with a text in the batch, and begin anew."""
         for row in self._of.values():
             row.stream.tell(error)
             row.stream.gone = True
-        self._batch, self._of = None, {}
+        self._batches, self._of = {}, {}
         self._streams = [stream for stream in self._streams if not stream.gone]
 
-    def _let_go(self, batch: Continuous) -> None:
+    def _let_go(self) -> None:
         """Drop the texts of clients that are gone."""
         gone = [one for one, row in self._of.items() if row.stream.gone]
-        batch.drop(gone)
+        for batch in self._batches.values():
+            batch.drop(gone)
         for one in gone:
             del self._of[one]
         for stream in [stream for stream in self._streams if stream.gone]:

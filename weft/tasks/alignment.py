@@ -6,12 +6,18 @@ held-out pairs: it is the one that finds most of the links that are likeliest in
 et al., 1993, aclanthology.org/J93-2003), trained on the same pairs.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product, starmap
+from pathlib import Path
 
+import torch
 from torch import Tensor
+
+from weft.data.reading import read_lines
+from weft.errors import WeftError
 
 Link = tuple[int, int]  # a source word and a target word, counted from 0
 ROUNDS = 5  # of expectation and maximisation
@@ -49,6 +55,24 @@ class Aligner:
 def links(weights: Sequence[Sequence[float]]) -> list[Link]:
     """For each target word, the source word it attends to most."""
     return [(row.index(max(row)), target) for target, row in enumerate(weights) if any(row)]
+
+
+def agreement(seen: Seen, gold: Collection[Link]) -> Tensor:
+    """For each head, at once and a step late: links that are among these, its own, and these: (N, H, 2, 3)."""
+    layers, heads = seen.cross.shape[:2]
+    candidates = product(range(1, layers + 1), range(1, heads + 1), (False, True))
+    own = [set(links(one.weights(seen))) for one in starmap(Aligner, candidates)]
+    return torch.tensor([(len(some & {*gold}), len(some), len(gold)) for some in own]).reshape(layers, heads, 2, 3)
+
+
+def read_pharaoh(file: Path) -> list[set[Link]]:
+    """The links of each line of a file such as `0-0 1-2`."""
+    found = []
+    for number, line in enumerate(read_lines(file), 1):
+        if wrong := [word for word in line.split() if not re.fullmatch(r"[0-9]+-[0-9]+", word)]:
+            raise WeftError(f"{file}, line {number}: a link is written 0-1 (source and target word), got {wrong[0]!r}.")
+        found.append({(int(source), int(target)) for source, _, target in (w.partition("-") for w in line.split())})
+    return found
 
 
 def diagonal(source: int, target: int) -> list[list[float]]:

@@ -2,10 +2,10 @@
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from weft.data.batches import pad
 from weft.data.codecs import TextCodec
 from weft.data.documents import Passage, read_documents
 from weft.decoding import Beam, Hypothesis
-from weft.decoding.continuous import Continuation, Continuous, Step, greedy_together
+from weft.decoding.continuous import Continuation, Continuous, greedy_together
 from weft.decoding.prompt import Prompt
 from weft.decoding.sampling import Sampling
 from weft.defaults import TEMPERATURE
@@ -30,8 +30,11 @@ from weft.parts.call import Call
 from weft.parts.mixer import Mixer
 from weft.plans.catalogues import BATCHINGS
 from weft.tasks.predictor import Writing
+from weft.tasks.writer import Completion, Writer
 from weft.viewing.attention_heads import Head, HeadsOff
 from weft.viewing.attention_maps import AttentionMaps, Recorder
+from weft.viewing.lens import RatedToken, steps
+from weft.viewing.what_if import NOTHING, WhatIf
 
 POSITIONS = 8192  # in a batch that is rated
 MOST_TOKENS = 200  # that are written by default
@@ -39,89 +42,12 @@ LOOKED_AT = 16  # tokens that are written to be looked at
 EXAMPLES = ("Once upon a time, ", "The ", "the ", "")  # the first that has only known characters is shown
 
 
-@dataclass(frozen=True)
-class Completion:
-    """A continuation of a prompt, and its score by the model."""
-
-    text: str
-    ids: tuple[int, ...]
-    tokens: tuple[str, ...]  # for display
-    log_probs: tuple[float, ...]  # of each token, by the model itself
-    alternatives: tuple[tuple[tuple[str, float], ...], ...]  # the likeliest tokens of each step
-    finish: str  # "stop": a stop string or the end of the document; "length": the limit
-    has_slid: bool = False  # longer than the context: the model no longer saw the beginning
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "text": self.text,
-            "finish": self.finish,
-            "tokens": list(self.tokens),
-            "log_probs": list(self.log_probs),
-            "alternatives": [
-                [{"token": token, "log_prob": value} for token, value in each] for each in self.alternatives
-            ],
-        }
-
-
-class Writer:
-    """The text of a continuation as it is written. A possible beginning of a stop string is held back."""
-
-    def __init__(self, codec: TextCodec, continuation: Continuation, stop: Sequence[str] = ()):
-        self.codec = codec
-        self.continuation = continuation
-        self.stop = tuple(stop)
-        self.steps: list[Step] = []
-        self.text = ""  # all of it, cut before a stop string
-        self.finish: str | None = None
-        self._add = codec.stream()
-        self._shown = 0
-
-    def add(self, step: Step) -> str:
-        """Receive the next token; return the text that can be shown now."""
-        self.steps.append(step)
-        self.text += self._add(step.token)
-        self.finish = step.finish
-        found = [at for stop in self.stop if (at := self.text.find(stop, max(0, self._shown - len(stop)))) >= 0]
-        if found:
-            self.text, self.finish = self.text[: min(found)], "stop"
-        last = len(self.text) if self.finish else len(self.text) - self._held_back()
-        new, self._shown = self.text[self._shown : last], max(last, self._shown)
-        return new
-
-    def _held_back(self) -> int:
-        """The number of characters at the end that may begin a stop string."""
-        longest = max(map(len, self.stop), default=1) - 1
-        ends = range(min(longest, len(self.text)), 0, -1)
-        return next((n for n in ends if any(stop.startswith(self.text[-n:]) for stop in self.stop)), 0)
-
-    def completion(self) -> Completion:
-        ids = tuple(step.token for step in self.steps)
-        return Completion(
-            self.text,
-            ids,
-            tuple(self.codec.readable(ids)),
-            tuple(step.log_prob for step in self.steps),
-            tuple(
-                tuple(zip(self.codec.readable([token for token, _ in step.top]), (value for _, value in step.top)))
-                for step in self.steps
-            ),
-            self.finish or "length",
-            self.continuation.has_slid,
-        )
-
-
 class Generator(Writing):
     """One language model, or an ensemble of several."""
 
     verb = "generate"
-    routes = ("openai", "tokeniser", "inside", "model")
-    views: ClassVar[Mapping[str, str]] = {
-        "generate": "Generate",
-        "attention": "Attention",
-        "head": "One head",
-        "off": "Ablate heads",
-        "model": "Model",
-    }
+    routes = ("openai", "tokeniser", "inside", "run", "model")
+    traces = ("run", "next", "surprise", "complete")
     codec: TextCodec
     models: Sequence[Generative]
 
@@ -170,9 +96,9 @@ class Generator(Writing):
         except WeftError:  # characters that it does not know
             return False
 
-    def batch(self) -> Continuous:
-        """An empty batch that continuations can join."""
-        return Continuous(self.models, self.context)
+    def batch(self, off: Sequence[Head] = ()) -> Continuous:
+        """An empty batch that continuations can join, without some attention heads."""
+        return Continuous(self.models, self.context, HeadsOff(off) if off else None)
 
     def writer(
         self,
@@ -184,8 +110,10 @@ class Generator(Writing):
         draw: int = 0,
         stop: str | Sequence[str] = (),
         alternatives: int = 0,
+        off: Iterable[Head] = (),
     ) -> Writer:
-        """A new continuation of a prompt. The same seed, prompt and draw give the same tokens."""
+        """A new continuation of a prompt. The same seed, prompt and draw give the same tokens. Attention heads can be
+        switched off."""
         stops = [stop] if isinstance(stop, str) else [*stop]
         if not all(isinstance(each, str) and each for each in stops):
             raise WeftError("a stop string must not be empty.")
@@ -194,11 +122,13 @@ class Generator(Writing):
                 raise WeftError(f"{name} must be at least {least}, got {value}.")
         end = self.codec.special.end
         written = Continuation([*prompt], max_tokens, sampling, (seed, draw, *prompt), end, alternatives)
-        return Writer(self.codec, written, stops)
+        return Writer(self.codec, written, stops, self.existing(off))
 
     def write(self, writers: Sequence[Writer]) -> Iterator[tuple[Writer, str]]:
         """Write several continuations together; yield each piece of text with its writer."""
-        batch, of = self.batch(), {id(writer.continuation): writer for writer in writers}
+        assert len({writer.off for writer in writers}) < 2, "texts without the same heads are no batch"
+        batch = self.batch(writers[0].off if writers else ())
+        of = {id(writer.continuation): writer for writer in writers}
         for writer in writers:
             batch.add(writer.continuation)
         while len(batch):
@@ -311,18 +241,20 @@ class Generator(Writing):
         """Score the text in these files."""
         return self.evaluate(_joined(read_documents(text, documents)), stride)
 
-    def _windows(self, ids: Sequence[int], window: int, stride: int) -> Iterator[Batch]:
-        """Windows over a text; only the last `stride` tokens of each but the first are scored."""
-        rows, rated = [], []
+    def windows(self, ids: Sequence[int], window: int, stride: int) -> Iterator[tuple[Sequence[int], int]]:
+        """Windows over a text, and how many of the last tokens of each are not predicted in those before it."""
         ends = [*range(window, len(ids) - 1, stride), len(ids) - 1] if len(ids) > 1 else []
         done = 0
         for end in ends:  # the token at `end` is the last that is predicted
-            rows.append(ids[max(0, end - window) : end + 1])
-            rated.append(end - done)
+            yield ids[max(0, end - window) : end + 1], end - done
             done = end
+
+    def _windows(self, ids: Sequence[int], window: int, stride: int) -> Iterator[Batch]:
+        """Windows over a text in batches; only the last `stride` tokens of each but the first are scored."""
+        found = [*self.windows(ids, window, stride)]
         each = max(1, POSITIONS // window)
-        for at in range(0, len(rows), each):
-            some, counts = rows[at : at + each], rated[at : at + each]
+        for at in range(0, len(found), each):
+            some, counts = zip(*found[at : at + each])
             tokens = pad(some)
             targets = torch.full_like(tokens[:, 1:], IGNORED)
             for target, row, new in zip(targets, some, counts):
@@ -331,49 +263,71 @@ class Generator(Writing):
 
     @torch.inference_mode()
     def attention(
-        self, text: str, target: str | Sequence[int] | None = None, off: Iterable[Head] = ()
+        self, text: str, target: str | Sequence[int] | None = None, what_if: WhatIf = NOTHING
     ) -> AttentionMaps:
         """The attention of the (first) model over a text and its likeliest, or the given, continuation."""
-        silent = self.existing(off)
-        prompt = self.prompt(text)
-        if target is None:
-            target = self._likeliest(prompt, silent)
-        more = self.codec.pieces_of([target])[0] if isinstance(target, str) else [*target]
+        prompt = self.changed(text, what_if)
+        more = self.codec.pieces_of([target])[0] if isinstance(target, str) else target
+        if more is None or what_if.force:
+            write = partial(self._likeliest, prompt, what_if)
+            more = write(what_if.beginning(self.codec, write, more))
         ids = [*prompt, *more]
         if len(ids) < 2:
             raise WeftError("the text is empty.")
         if self.context is not None and len(ids) > self.context + 1:
             raise WeftError(f"the text has {len(ids)} tokens; this model sees {self.context} at once.")
-        recorder = Recorder(silent)
+        recorder = Recorder(what_if.off)
         inputs = {"tokens": torch.tensor([ids[:-1]], device=self.device)}
         hidden = self.models[0].hidden(inputs, Call(watch=recorder))[0]
-        log_probs = self.models[0].head.log_probs(hidden).gather(1, torch.tensor(ids[1:], device=self.device)[:, None])
+        log_probs = what_if.tempered(self.models[0].head.log_probs(hidden))[range(len(ids) - 1), ids[1:]]
         return AttentionMaps(
             self.folders[0].name,
             text,
             [],
-            self.codec.readable(ids[1:]),
+            self.codec.in_text(ids[1:]),
             "".join(self.codec.characters(more)),
-            log_probs[:, 0].tolist(),
+            log_probs.tolist(),
             recorder.maps(),
             tuple(more),
-            silent,
+            what_if,
             recorder.seen,
             self.codec.readable(ids[:1])[0],
             {"tokens": tuple(ids[:-1])},
+            hidden,
+            targets=tuple(ids[1:]),
+            hash=self.hash,
         )
 
-    def _likeliest(self, prompt: Sequence[int], off: Sequence[Head]) -> list[int]:
-        """The likeliest continuation, as long as is shown and as the context allows."""
-        room = LOOKED_AT if self.context is None else min(LOOKED_AT, self.context - len(prompt))
-        if room < 1:
-            return []
-        batch = Continuous(self.models, self.context, HeadsOff(off) if off else None)
-        found = Continuation([*prompt], room, Sampling(0.0), (0,), self.codec.special.end)
+    @torch.inference_mode()
+    def rated(self, ids: Sequence[int], what_if: WhatIf = NOTHING, top: int = 5) -> Iterator[list[RatedToken]]:
+        """Every token but the first, rated by those before it, a window at a time: half of it overlaps the one before,
+        so each token follows at least half of the context."""
+        window = self.context or self.block
+        for row, new in self.windows(ids, window, max(1, window // 2)):
+            inputs = {"tokens": torch.tensor([row[:-1]], device=self.device)}
+            hidden = self.models[0].hidden(inputs, Call(watch=what_if.watch()))[0, -new:]
+            yield steps(self.models[0], self.codec, hidden, row[-new:], what_if, top)
+
+    def changed(self, text: str, what_if: WhatIf) -> list[int]:
+        """The ids of a prompt with what replaces its tokens, which count from the first of the text."""
+        self.existing(what_if.off)
+        ids = self.prompt(text)
+        first = int(ids[0] == self.codec.special.start)
+        return [*ids[:first], *what_if.replaced(self.codec, ids[first:])] if what_if.replace else ids
+
+    def _likeliest(self, prompt: Sequence[int], what_if: WhatIf, beginning: Sequence[int] = ()) -> list[int]:
+        """The likeliest continuation that begins so, as long as is shown and as the context allows."""
+        given, written = [*prompt, *beginning], [*beginning]
+        room = LOOKED_AT - len(written)
+        room = room if self.context is None else min(room, self.context - len(given))
+        if room < 1 or self.codec.special.end in written:
+            return written
+        batch = Continuous(self.models, self.context, what_if.watch())
+        found = Continuation(given, room, Sampling(0.0), (0,), self.codec.special.end)
         batch.add(found)
         while len(batch):
             batch.step()
-        return found.written
+        return [*written, *found.written]
 
 
 def _joined(passages: Iterable[Passage]) -> Iterator[tuple[str]]:

@@ -2,12 +2,11 @@
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import accumulate, islice
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -30,11 +29,10 @@ from weft.folder import Folder
 from weft.models.base import Generative
 from weft.parts.batching import Row
 from weft.parts.call import Call, Watch
-from weft.tasks.alignment import Aligner, Seen, choose, known_or_usual, words, written_from
-from weft.tasks.predictor import Writing
-from weft.viewing.attention_heads import Head, Without
+from weft.tasks.aligning import Aligning
 from weft.viewing.attention_maps import AttentionMaps, Recorder
 from weft.viewing.search import SearchTree, search_tree
+from weft.viewing.what_if import NOTHING, WhatIf
 
 AT_A_TIME = 1024  # texts that are sorted by length and translated together
 REMEMBERED = 8 * AT_A_TIME  # texts whose ids are kept
@@ -61,21 +59,14 @@ class Translation:
         }
 
 
-class Translator(Writing):
+class Translator(Aligning):
     """One model that translates, or an ensemble of several."""
 
     verb = "translate"
-    routes = ("libretranslate", "translate", "inside", "pairs", "model")
+    routes = ("libretranslate", "translate", "inside", "run", "pairs", "model")
     example = "The animal didn't cross the street because it was too tired."
     beside = "Thank you."
-    views: ClassVar[Mapping[str, str]] = {
-        "translate": "Translate",
-        "attention": "Attention",
-        "head": "One head",
-        "search": "Search",
-        "off": "Ablate heads",
-        "model": "Model",
-    }
+    traces = ("run", "search", "pairs", "next")
     codec: Subwords
     limit: int  # of a source
     models: Sequence[Generative]
@@ -239,87 +230,81 @@ class Translator(Writing):
 
     @torch.inference_mode()
     def attention(
-        self, text: str, target: str | Sequence[int] | None = None, off: Iterable[Head] = ()
+        self, text: str, target: str | Sequence[int] | None = None, what_if: WhatIf = NOTHING
     ) -> AttentionMaps:
         """The attention of the (first) model to a text and its translation: its own, or the given one as a text or ids.
-        Heads in `off` are switched off, in the search too: `off=[Head("cross", 2, 1)]`."""
-        source, silent = self._whole(text), self.existing(off)
-        if target is None:
-            target = Without(Beam(), silent)(self.models, self.prompt([source]))[0][0].ids
-        ids = self._whole(target, "the target") if isinstance(target, str) else list(target)
-        recorder = Recorder(silent)
+        Changes hold in the search too: `WhatIf(off=[Head("cross", 2, 1)])`."""
+        source = self._changed(text, what_if)
+        ids = self._whole(target, "the target") if isinstance(target, str) else target
+        if ids is None or what_if.force:
+            beginning = self._beginning(source, Beam(), what_if, ids)
+            ids = self._written(source, Beam(), what_if, beginning)
+        recorder = Recorder(what_if.off)
         hidden = self._read(source, ids, recorder)  # (T, D)
-        log_probs = self.models[0].head.log_probs(hidden)[range(len(ids)), ids]  # (T)
+        log_probs = what_if.tempered(self.models[0].head.log_probs(hidden))[range(len(ids)), ids]  # (T)
         return AttentionMaps(
             self.folders[0].name,
             text,
-            self.tokeniser.readable(source),
-            self.tokeniser.readable(ids),
+            self.tokeniser.in_text(source),
+            self.tokeniser.in_text(ids),
             self.tokeniser.decode(ids),
             log_probs.tolist(),
             recorder.maps(),
             ids=tuple(ids),
-            off=silent,
+            what_if=what_if,
             seen={key: value for key, value in recorder.seen.items() if key[1] != "weights"},
             read={"source": tuple(source), "target": (self.codec.special.start, *ids[:-1])},
+            hidden=hidden,
+            hash=self.hash,
+            targets=tuple(ids),
         )
 
-    @cached_property
-    def aligner(self) -> Aligner:
-        """The head of the (first) model that aligns words."""
-        return known_or_usual(self.folders[0].about().get("aligner"), self.heads["cross"])
+    def _changed(self, text: str, what_if: WhatIf) -> list[int]:
+        """The ids of a text that is not split, with what replaces its tokens."""
+        self.existing(what_if.off)
+        ids = self._whole(text)
+        return self._fitting(what_if.replaced(self.tokeniser, ids), "the sentence") if what_if.replace else ids
 
-    def align(self, text: str, ids: Sequence[int]) -> list[list[float]]:
-        """How much each word of a translation was written from each word of its text, split at white space:
-        (target words, source words)."""
-        if not self.heads["cross"]:
-            raise WeftError("this model has no encoder-decoder attention: it cannot say which word comes from which.")
-        return self.aligner.weights(self._seen(self.tokeniser.encode(text), ids))
+    def _beginning(
+        self, source: Sequence[int], beam: Beam, what_if: WhatIf, target: Sequence[int] | None = None
+    ) -> list[int]:
+        """What is written up to the last forced token."""
+        return what_if.beginning(self.tokeniser, partial(self._written, source, beam, what_if), target)
 
-    def beginnings(self, text: str, ids: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[int | None]:
-        """For each span of characters of a text, the token of its translation that begins the word written from it;
-        None if there is none."""
-        if not self.heads["cross"]:
-            return [None for _ in spans]
-        source, written = self.tokeniser.encode(text), self.tokeniser.characters(ids)
-        each = replace(self._seen(source, ids), source=range(len(source)), target=range(len(ids) - 1))
-        weights = self.aligner.weights(each)
-        ends = [*accumulate(map(len, self.tokeniser.characters(source)), initial=-1)]  # with the space before the text
-        found = []
-        for start, end in spans:
-            held = [i for i in range(len(source)) if ends[i] < end and ends[i + 1] > start]
-            at = written_from(held, weights)
-            while at and ids[at] in self.tokeniser.inner and written[at - 1][-1:].isalnum():
-                at -= 1
-            found.append(at)
-        return found
-
-    def choose_aligner(self, pairs: Sequence[tuple[str, str]]) -> Aligner:
-        """The head that aligns these held-out pairs best."""
-        encode = self.tokeniser.encode
-        return choose(pairs, [self._seen(encode(source), encode(target)) for source, target in pairs])
+    def _written(
+        self, source: Sequence[int], beam: Beam, what_if: WhatIf, beginning: Sequence[int] = ()
+    ) -> Sequence[int]:
+        """The best translation that begins so."""
+        return beam(self.models, self.prompt([source]), what_if.watch(beginning))[0][0].ids
 
     def _read(self, source: Sequence[int], target: Sequence[int], watch: Watch) -> Tensor:
         """The hidden states (T, D) from which the (first) model predicts the target tokens, in a watched pass."""
         inputs = batch_of([(source, target)], self.codec.special.start).to(self.device).inputs
         return self.models[0].hidden(inputs, Call(watch=watch))[0]
 
-    @torch.inference_mode()
-    def _seen(self, source: Sequence[int], target: Sequence[int]) -> Seen:
-        recorder, characters = Recorder(), self.codec.characters
-        self._read(source, target, recorder)
-        return Seen(recorder.maps()["cross"], words(characters(source)), words(characters(target)))
-
-    def search_tree(self, text: str, *, beam: int = BEAM_WIDTH, length_penalty: float = LENGTH_PENALTY) -> SearchTree:
+    def search_tree(
+        self,
+        text: str,
+        what_if: WhatIf = NOTHING,
+        *,
+        beam: int = BEAM_WIDTH,
+        length_penalty: float = LENGTH_PENALTY,
+    ) -> SearchTree:
         """The tree of a beam search: every candidate of every step."""
-        return search_tree(self.models, self.codec, self.prompt([self._whole(text)]), Beam(beam, length_penalty))
+        source, search = self._changed(text, what_if), Beam(beam, length_penalty)
+        watch = what_if.watch(self._beginning(source, search, what_if))
+        return search_tree(self.models, self.codec, self.prompt([source]), search, watch)
 
     def _whole(self, text: str, which: str = "the sentence") -> list[int]:
         """The ids of a text that is not split."""
         _check_text(text, which)
         if not text.strip():
             raise WeftError(f"{which} is empty.")
-        ids = self.tokeniser.encode(text)
+        return self._fitting(self.tokeniser.encode(text), which)
+
+    def _fitting(self, ids: list[int], which: str) -> list[int]:
+        if len(ids) < 2:  # the end alone
+            raise WeftError(f"{which} is empty.")
         if len(ids) > self.limit:
             raise WeftError(f"{which} has {len(ids)} tokens; this model allows {self.limit}.")
         return ids

@@ -1,8 +1,9 @@
 """Attention maps: the weights a watcher records next to the fast path, with the tokens they belong to."""
 
+import csv
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from weft.errors import WeftError
 from weft.models.base import Model
 from weft.parts.call import Call
 from weft.viewing.attention_heads import KINDS, Head, HeadsOff, kind_of, place_of
+from weft.viewing.what_if import NOTHING, WhatIf
 
 
 class Recorder(HeadsOff):
@@ -25,20 +27,20 @@ class Recorder(HeadsOff):
     def see(self, place: str, name: str, value: Tensor) -> None:
         self.seen[place, name] = value
 
-    def layers(self, kind: str) -> dict[int, Tensor]:
-        """Return the weights (H, T, S) of each layer with this kind of attention, by its number from 1, for the first
-        row of the batch."""
+    def layers(self, kind: str, row: int = 0) -> dict[int, Tensor]:
+        """Return the weights (H, T, S) of each layer with this kind of attention, by its number from 1, for one row of
+        the batch."""
         side, sublayer = KINDS[kind].side, KINDS[kind].sublayer
         return {
-            1 + int(place.split(".")[1]): seen[0]
+            1 + int(place.split(".")[1]): seen[row]
             for (place, name), seen in self.seen.items()
             if name == "weights" and place.startswith(side) and place.endswith(sublayer)
         }
 
-    def maps(self) -> dict[str, Tensor]:
+    def maps(self, row: int = 0) -> dict[str, Tensor]:
         """Return each kind of attention as (N, H, T, S): zeros where a layer has no such head, N = 0 where no layer
         has this kind."""
-        return {kind: _grid(self.layers(kind)) for kind in KINDS}
+        return {kind: _grid(self.layers(kind, row)) for kind in KINDS}
 
 
 def _grid(layers: dict[int, Tensor]) -> Tensor:
@@ -57,6 +59,44 @@ def heads_of(model: Model) -> dict[str, tuple[int, ...]]:
     with torch.inference_mode():
         model.hidden(model.example(1).inputs, Call(watch=recorder))
     return {kind: _counted(maps) for kind, maps in recorder.maps().items()}
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place in a model where something can be seen."""
+
+    id: str  # "decoder.2.cross": layers count from 1; 0 is the embedding
+    what: str  # attention, residual
+    label: str
+    layer: int
+    units: int  # heads, or the width of the residual stream
+    kind: str | None  # of attention
+    queries: str  # of attention_heads.AXES
+    keys: str | None
+
+
+def sites_of(model: Model) -> list[Site]:
+    """Find the places where something can be seen, in the order of computing, by watching a pass over a token."""
+    recorder = Recorder()
+    with torch.inference_mode():
+        model.hidden(model.example(1).inputs, Call(watch=recorder))
+    alone = len(model.sides) == 1
+    found = []
+    for (place, name), value in recorder.seen.items():
+        side, layer, sublayer = [*place.split("."), "", ""][:3]
+        number = int(layer) + 1 if layer.isdigit() else 0
+        if name == "weights":
+            kind = next(each for each, one in KINDS.items() if (one.side, one.sublayer) == (side, sublayer))
+            one = KINDS[kind]
+            label = f"{'Self-attention' if alone else one.label}, layer {number}"
+            place = f"{side}.{number}.{sublayer}"
+            found.append(Site(place, "attention", label, number, value.size(1), kind, one.queries, one.keys))
+        elif name == "residual" and not sublayer and (number or not layer):
+            label = f"layer {number}" if number else "embedding"
+            axis = "source" if side == "encoder" else "shifted"
+            label = label.capitalize() if alone else f"{side.capitalize()}, {label}"
+            found.append(Site(f"{side}.{number}", "residual", label, number, value.size(-1), None, axis, None))
+    return found
 
 
 def _counted(maps: Tensor) -> tuple[int, ...]:
@@ -119,10 +159,13 @@ class AttentionMaps:
     log_probs: list[float]  # of each target token
     maps: dict[str, Tensor]  # by kind: (N, H, query, key); row t of a target is the step that writes token t
     ids: tuple[int, ...] = ()  # of the target, for `Translator.attention` on the same tokens
-    off: tuple[Head, ...] = ()  # heads that were switched off
+    what_if: WhatIf = NOTHING  # what was changed
     seen: dict[tuple[str, str], Tensor] = field(default_factory=dict, repr=False)  # what else a recorder saw
     start: str = "∅"  # the token that the decoder reads first
     read: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False)  # the ids of each input of the model
+    hidden: Tensor = field(default_factory=lambda: torch.zeros(0, 0), repr=False)  # (T, D) predicts the target
+    targets: tuple[int, ...] = ()  # the ids of all tokens of `target`
+    hash: str = ""  # of the weights
 
     @property
     def encoder(self) -> Tensor:
@@ -220,29 +263,71 @@ class AttentionMaps:
         """Write the raw numbers as JSON."""
         Path(file).write_text(json.dumps(self.to_dict(kind, layer, head), ensure_ascii=False), encoding="utf-8")
 
-    def save_png(
+    def save_csv(
         self, file: Path | str, layer: int | None = None, head: int | None = None, kind: str | None = None
     ) -> None:
-        """Write one map as a picture: queries down the side, keys along the top."""
+        """Write one map as a table: a row for each query, a column for each key."""
+        kind = self.kind(kind)
+        queries, keys = self.axes[kind]
+        with Path(file).open("w", encoding="utf-8", newline="") as stream:
+            table = csv.writer(stream)
+            table.writerow(["", *keys])
+            for query, row in zip(queries, self.of(kind, layer, head).tolist()):
+                table.writerow([query, *(f"{weight:.6g}" for weight in row)])
+
+    def save_map(
+        self,
+        file: Path | str,
+        layer: int | None = None,
+        head: int | None = None,
+        kind: str | None = None,
+        command: str = "",
+    ) -> None:
+        """Write one map as a picture, .png, .svg or .pdf: queries down the side, keys along the top. The caption names
+        the model, its weights and the command, if there is one."""
         from weft.viewing.fonts import with_fonts_for
-        from weft.viewing.pictures import draw_alignment
+        from weft.viewing.pictures import draw_map
 
         kind = self.kind(kind)
         queries, keys = self.axes[kind]
-        caption = ", ".join([f"{self.model}: {KINDS[kind].name}", *self._which(kind, layer, head)])
+        told = self._title(kind), self._caption(kind, self._which(kind, layer, head), command)
         with with_fonts_for(self.characters):
-            draw_alignment(self.of(kind, layer, head).tolist(), keys, queries, self._title(kind), caption, Path(file))
+            draw_map(self.of(kind, layer, head).tolist(), keys, queries, *told, Path(file))
 
-    def save_grid(self, file: Path | str, layer: int | None = None, kind: str | None = None) -> None:
+    def save_lines(
+        self,
+        file: Path | str,
+        layer: int | None = None,
+        head: int | None = None,
+        kind: str | None = None,
+        command: str = "",
+    ) -> None:
+        """Write one map as lines from queries to keys; of a layer without a head, those of each of its heads if they
+        are few enough to be told apart."""
+        from weft.viewing.fonts import with_fonts_for
+        from weft.viewing.palette import HEADS
+        from weft.viewing.pictures import draw_lines
+
+        kind = self.kind(kind)
+        each = list(self.each(kind, layer)[0]) if layer and not head else []
+        heads = [one.tolist() for one in each if one.any()]
+        is_apart = 1 < len(heads) <= len(HEADS)
+        which = [f"layer {layer}"] if is_apart else self._which(kind, layer, head)
+        curves = {f"head {n}": one for n, one in enumerate(heads, 1)} if is_apart else {}
+        told = self._title(kind), self._caption(kind, which, command)
+        with with_fonts_for(self.characters):
+            draw_lines(curves or {"": self.of(kind, layer, head).tolist()}, *self.axes[kind], *told, Path(file))
+
+    def save_grid(self, file: Path | str, layer: int | None = None, kind: str | None = None, command: str = "") -> None:
         """Write every head as a small map: one row per layer, one column per head."""
         from weft.viewing.fonts import with_fonts_for
         from weft.viewing.pictures import draw_grid
 
         kind = self.kind(kind)
-        caption = f"{self.model}: {KINDS[kind].name}"
+        told = self._title(kind), self._caption(kind, [], command)
         maps = self.each(kind, layer).tolist()
         with with_fonts_for(self.characters):
-            draw_grid(maps, layer or 1, *self.axes[kind], self._title(kind), caption, Path(file))
+            draw_grid(maps, layer or 1, *self.axes[kind], *told, Path(file))
 
     def save_html(self, file: Path | str, kind: str | None = None, layer: int | None = None) -> None:
         """Write one HTML file that works from disk: lines and matrix, every layer and head."""
@@ -255,6 +340,13 @@ class AttentionMaps:
         from weft.viewing.page import framed
 
         return framed(self)
+
+    def _caption(self, kind: str, which: Sequence[str], command: str) -> str:
+        off = [f"without {one.kind} head {one.layer}.{one.head}" for one in self.what_if.off]
+        shown = ", ".join(
+            [f"{self.model}: {KINDS[kind].name}", *which, *off, *([f"weights {self.hash}"] * bool(self.hash))]
+        )
+        return f"{shown}\n{command}" if command else shown
 
     def _which(self, kind: str, layer: int | None, head: int | None) -> list[str]:
         """Describe what `of` returns; a layer or head that is the only one is not mentioned."""

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from weft.viewing.attention_maps import AttentionMaps
 
 DRAWING = Path(__file__).parent / "drawing"
-SCRIPTS = ("dom.js", "lines.js", "matrix.js", "overview.js", "panel.js", "standalone.js")
+ELEMENTS = ("vendor/lit.js", "element.js", "colours.js", "words.js", "controls.js", "saving.js", "figure.js")
+ATTENTION = ("store.js", "view.js", "bars.js", "grid.js", "lines.js", "matrix.js", "look.js", "standalone.js")
 DIGITS = 5  # of a weight
 FRAME = 640  # pixels, the height in a notebook
 
@@ -39,7 +40,8 @@ def standalone(seen: "AttentionMaps", kind: str | None = None, layer: int | None
     data = {**seen.to_dict(), "kind": seen.kind(kind), "layer": layer, "kinds": described(seen.kinds)}
     data["attention"] = {each: {"maps": _rounded(seen.maps[each].tolist())} for each in seen.kinds}
     data["axes"] = {each: seen.axes[each] for each in seen.kinds}
-    return document(seen.text, "attention", data, SCRIPTS, ("base.css", "standalone.css"))
+    data["hash"] = seen.hash
+    return document(seen.text, "attention", data, (*ELEMENTS, *ATTENTION), ("base.css", "standalone.css"))
 
 
 def document(title: str, name: str, data: Mapping[str, Any], scripts: Sequence[str], styles: Sequence[str]) -> str:

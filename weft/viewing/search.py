@@ -11,6 +11,7 @@ from weft.decoding import Beam
 from weft.decoding.hypothesis import length_penalised
 from weft.decoding.prompt import Prompt
 from weft.models.base import Generative
+from weft.parts.call import Watch
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,9 @@ class SearchTree:
 class _Observer:
     """A watcher that records the search for one sentence."""
 
-    def __init__(self, end: int) -> None:
+    def __init__(self, end: int, watch: Watch | None) -> None:
         self.end = end
+        self.watch = watch  # what changes the search
         self.steps: list[list[Candidate]] = []
         self.rows: list[int | None] = [None]  # the candidate that each row of the decoder extends
         self.now: dict[str, list[float]] = {}
@@ -67,7 +69,7 @@ class _Observer:
                 self._step([int(i) for i in value[0]])
 
     def change(self, place: str, name: str, value: Tensor) -> Tensor:
-        return value
+        return value if self.watch is None else self.watch.change(place, name, value)
 
     def _step(self, going: list[int]) -> None:
         first = self.count
@@ -85,9 +87,11 @@ class _Observer:
 
 
 @torch.inference_mode()
-def search_tree(models: Sequence[Generative], codec: Codec, prompt: Prompt, beam: Beam) -> SearchTree:
-    """Search from one prompt, and keep the tree."""
-    observer = _Observer(prompt.end)
+def search_tree(
+    models: Sequence[Generative], codec: Codec, prompt: Prompt, beam: Beam, watch: Watch | None = None
+) -> SearchTree:
+    """Search from one prompt, and keep the tree. Another watcher may change the search."""
+    observer = _Observer(prompt.end, watch)
     (found,) = beam(models, prompt, observer)
     is_cut = any(not one.finished for one in found)
     *before, last = observer.steps
@@ -97,7 +101,7 @@ def search_tree(models: Sequence[Generative], codec: Codec, prompt: Prompt, beam
         for some in [*before, last]
     ]
     ended = _ended([one for some in steps for one in some], codec, beam)
-    source = codec.readable(prompt.inputs["source"][0].tolist())
+    source = codec.in_text(prompt.inputs["source"][0].tolist())
     return SearchTree(source, beam.width, beam.length_penalty, steps, ended)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
+from weft.data.codecs.visible import merged
 from weft.disk import read_text, write_text
 from weft.errors import WeftError, unknown
 
@@ -46,7 +47,12 @@ class Codec(ABC):
 
     @abstractmethod
     def readable(self, ids: Iterable[int]) -> list[str]:
-        """The tokens for display."""
+        """The tokens for display, each on its own."""
+
+    def in_text(self, ids: Iterable[int]) -> list[str]:
+        """The tokens of one text for display: a character in several of them is shown by the first, and ‥ by the
+        others."""
+        return merged(self.readable(ids))
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

@@ -1,147 +1,353 @@
-// The page and its views. Its state is kept in the address, so that a link shows the same thing again.
+// @ts-check
+// The page: its frame, its navigation, its keys. The state is in the store and in the address.
 
-import { h, inner } from "weft/dom.js";
-import { get, post, useKey } from "./api.js";
+import { Element, define, html, live, nothing } from "weft/element.js";
+import { Store, WHAT_IF, Watching } from "weft/store.js";
+import { inner } from "weft/words.js";
+import * as address from "./address.js";
+import { get, useKey } from "./api.js";
+import { VIEWS } from "./views/index.js";
+import { languageName } from "./view.js";
+import "./line.js";
 
-const FIRST = { // null: comes with the model, or is chosen by the view
-  text: "", // an example that comes with the model
-  sentence: 1, // of the text; Translate shows all sentences
-  target: "",
-  kind: null,
-  layer: null,
-  mode: "lines",
-  heads: null,
-  mean: false,
-  head: 1,
-  token: 0,
-  off: [],
-  beam: null,
-  alpha: null,
-  temperature: 0.8,
-  top_p: 1,
-  tokens: 100,
-};
+const KEYS_HELP = [["1 – 7", "views"], ["/", "the text"], ["[ ]", "layer"], [", .", "head"], ["← →", "token"],
+  ["↑ ↓", "what it looks at"], ["space", "play"],
+  ["p", "pin"], ["b", "a second one"], ["f", "present"], ["s", "save the figure"], ["Esc", "let go"],
+    ["?", "these keys"]];
 
-const from = (least) => (value) => Number.isInteger(value) && value >= least;
-const oneOf = (...values) => (value) => values.includes(value);
-const listOf = (of) => (value) => Array.isArray(value) && value.every(of);
-const ALLOWED = { // what an address may say, besides FIRST
-  text: () => true,
-  sentence: from(1),
-  target: () => true,
-  kind: (value) => app.model.kinds.some(({ name }) => name === value),
-  layer: from(1),
-  mode: oneOf("lines", "matrix", "overview"),
-  heads: listOf(from(1)),
-  mean: oneOf(true, false),
-  head: from(1),
-  token: from(0),
-  off: listOf((one) => ALLOWED.kind(one?.kind) && from(1)(one.layer) && from(1)(one.head)),
-  beam: from(1),
-  alpha: (value) => typeof value === "number",
-  temperature: (value) => value >= 0 && value <= 2,
-  top_p: (value) => value >= 0 && value <= 1,
-  tokens: from(1),
-};
+for (const { keys } of VIEWS) Object.assign(address.KEYS, keys);
 
-export const app = { state: { ...FIRST }, model: null, post, get, save };
-const root = document.getElementById("view");
-const nav = document.querySelector("nav");
-let close = () => {};
-let shown = null; // the name of a view
-let uses = []; // what its address says
+/** @typedef {import("./views/index.js").Described} Described */
 
-/** An address that is only the name of a view keeps the state; any other replaces it. */
-function readAddress() {
-  const [view, query] = location.hash.slice(1).split("?");
-  if (query) Object.assign(app.state, FIRST);
-  for (const [key, value] of new URLSearchParams(query ?? "")) {
-    if (!Object.hasOwn(FIRST, key)) continue;
+class Page extends Element {
+  static properties = {
+    model: { state: true },
+    others: { state: true }, // models that panes show instead, by name
+    trouble: { state: true },
+    view: { state: true },
+    isPresenting: { state: true },
+    scene: { state: true },
+    hasKeys: { state: true },
+  };
+
+  constructor() {
+    super();
+    /** @type {any} */ this.model = null;
+    /** @type {Record<string, any>} */ this.others = {};
+    /** @type {any} */ this.trouble = null;
+    /** @type {Described} */ this.view = VIEWS[0];
+    this.isPresenting = false;
+    this.scene = 0;
+    this.hasKeys = kept("keys") !== "off";
+    this.shown = "";
+    this.elements = { view: this.view, by: new Map() };
+    this.bar = document.createElement("w-controls");
+    this.watching = new Watching(this, () => this.store);
+    this.store = new Store({});
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.#begin();
+  }
+
+  async #begin() {
     try {
-      const said = typeof FIRST[key] === "string" ? value : JSON.parse(value);
-      if (ALLOWED[key](said)) app.state[key] = said;
-    } catch { /* a truncated address: the rest has its default */ }
+      this.model = { ...await get("api/model"), base: "" };
+    } catch (error) {
+      this.trouble = error;
+      return;
+    }
+    this.trouble = null;
+    this.#start();
   }
-  return named(view) ? view : shown ?? app.model.views[0].name; // #view: past the navigation, to what is shown
-}
 
-function named(view) {
-  return app.model.views.find(({ name }) => name === view);
-}
-
-/** Write the text, and what the view uses and has changed from its default, into the address. */
-function save(change = {}) {
-  Object.assign(app.state, change);
-  const said = (value) => (typeof value === "string" ? value : JSON.stringify(value));
-  const keys = uses.filter((key) => key === "text" || said(app.state[key]) !== said(FIRST[key]));
-  const query = new URLSearchParams(keys.map((key) => [key, said(app.state[key])]));
-  history.replaceState(null, "", `#${shown}?${query}`);
-}
-
-async function show() {
-  const view = readAddress();
-  shown = view;
-  for (const link of nav.children) {
-    if (link.dataset.view === view) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+  #start() {
+    const { model } = this;
+    const defaults = Object.fromEntries(Object.entries(address.KEYS).map(([key, { first }]) => [key, first]));
+    const beam = model.search ? { beam: model.search.width, alpha: model.search.length_penalty } : {};
+    this.store = new Store({ ...defaults, ...beam, text: model.examples[0].text });
+    this.watching.hostDisconnected();
+    this.watching.hostConnected();
+    this.languages = model.languages.map(languageName);
+    this.store.listen((event) => this.#save(/** @type {CustomEvent} */ (event).detail));
+    addEventListener("hashchange", () => this.#read());
+    addEventListener("popstate", () => this.#read());
+    addEventListener("keydown", (event) => this.#key(event));
+    this.#read();
   }
-  document.title = `${named(view).label} · weft`;
-  const module = await import(`./${view}.js`);
-  if (shown !== view) return;
-  ({ uses } = module);
-  const open = module.needsAttention && !app.model.kinds.length ? nothingToSee : module.open;
-  close();
-  root.replaceChildren();
-  root.className = `view ${view}`;
-  close = open(root, app) ?? (() => {});
-  save();
-  scrollTo(0, 0);
+
+  willUpdate() {
+    const model = this.model && this.modelOf("a");
+    if (!model) return;
+    inner.mark = (model.plan.codec.name ?? model.plan.codec) === "subwords" ? "-" : "";
+    const { views } = this;
+    if (!views.includes(this.view)) this.view = views.find(({ name }) => name === this.view.name) ?? views[0];
+  }
+
+  /** Show another model, with a text that it can read. @param {string} name */
+  async #switch(name) {
+    const { base } = this.model.models.find((one) => one.name === name);
+    const { examples: [{ text }] } = await get("api/model", { base });
+    this.store.hover(null);
+    this.store.set({ ...WHAT_IF, model: name, text, sentence: 1, target: "", pin: this.store.first.pin, b: null });
+  }
+
+  /** The views that the model can fill. */
+  get views() {
+    const { traces } = this.modelOf("a") ?? this.model;
+    const can = VIEWS.filter(({ needs }) => needs.every((trace) => traces.includes(trace)));
+    return can.filter(({ name }, i) => can.findIndex((other) => other.name === name) === i);
+  }
+
+  #read() {
+    if (this.shown && location.hash === this.shown) return;
+    const { view, state } = address.read(location.hash, this.model.kinds.map((/** @type {any} */ { name }) => name));
+    this.view = this.views.find(({ name }) => name === view) ?? (this.shown ? this.view : this.views[0]);
+    if (state) this.store.read(state);
+    this.#save("read");
+  }
+
+  /** Write the state into the address. @param {string} how it changed */
+  #save(how) {
+    if (how === "hovered" || how === "known") return;
+    const { store } = this;
+    const now = address.written(this.view.name, store.state, store.first);
+    const changes = now !== location.hash;
+    this.shown = now;
+    document.title = `${this.view.label} · ${this.model.name} · weft`;
+    if (changes) history[how === "chosen" && location.hash.includes("?") ? "pushState" : "replaceState"](null, "", now);
+  }
+
+  #open(view) {
+    if (view === this.view) return;
+    this.store.hover(null);
+    this.view = view;
+    this.#save("chosen");
+    this.updateComplete.then(() => /** @type {HTMLElement | null} */ (this.querySelector("main"))?.focus({
+      preventScroll: true }));
+  }
+
+  /** The model of a pane: another one may be served, too. @param {"a" | "b"} pane */
+  modelOf(pane) {
+    const { model: name } = this.store.of(pane);
+    if (!name || name === this.model.name) return this.model;
+    const known = this.model.models?.find((one) => one.name === name);
+    if (!known) return this.model;
+    if (!this.others[name]) {
+      get("api/model", { base: known.base }).then((answer) => { this.others = { ...this.others, [name]: { ...answer,
+        base: known.base } }; },
+        (error) => { this.trouble = error; });
+      return null;
+    }
+    return this.others[name];
+  }
+
+  #second() {
+    this.store.set({ b: this.store.state.b ? null : {} });
+    if (this.store.state.b) this.updateComplete.then(() =>
+      /** @type {HTMLElement | null} */ (this.querySelector("w-input[pane=b] textarea"))?.focus());
+  }
+
+  // Keys.
+
+  #key(event) {
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (target.closest("textarea, select, input:not([type=range]):not([type=radio]), [contenteditable], dialog")) {
+      if (event.key === "Escape") target.blur();
+      return;
+    }
+    const act = this.hasKeys || event.key === "Escape" ? this.#act(event.key, target) : null;
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  /** What a key does here, or null. @returns {(() => any) | null} */
+  #act(key, target) {
+    const { store, views } = this;
+    const { pin } = store.state;
+    const shown = /** @type {any} */ (this.querySelector("main > [pane=a]"));
+    const scenes = this.model.scenes ?? [];
+    const isOwn = target.closest("button, a, input, summary, [role=listbox], [role=application], [role=grid]");
+    if (this.isPresenting && scenes.length && !isOwn) {
+      const step = { ArrowDown: 1, ArrowRight: 1, PageDown: 1, ArrowUp: -1, ArrowLeft: -1, PageUp: -1 }[key];
+      if (step) return () => this.#toScene(this.scene + step);
+    }
+    if (/^[1-9]$/.test(key)) return views[Number(key) - 1] ? () => this.#open(views[Number(key) - 1]) : null;
+    const along = (which, step) => () =>
+      store.pin({ [which]: Math.max(0, (store.selection[which] ?? (step > 0 ? -1 : 1)) + step) });
+    const next = (step) => shown?.layers ? () => {
+      const to = shown.layers[shown.layers.indexOf(shown.site) + step];
+      if (to) shown.go(to, shown.unit);
+    } : null;
+    const head = (step) => shown?.site ? () => {
+      const unit = (shown.unit ?? (step > 0 ? 0 : shown.site.units + 1)) + step;
+      shown.go(shown.site, unit >= 1 && unit <= shown.site.units ? unit : null, { heads: null });
+    } : null;
+    switch (key) {
+      case "/": return () => /** @type {HTMLElement | null} */ (this.querySelector("textarea"))?.focus();
+      case "[": return next(-1);
+      case "]": return next(1);
+      case ",": return head(-1);
+      case ".": return head(1);
+      case "p": return () => store.pin(store.hovered ?? { query: null, key: null, step: null });
+      case "b": return () => this.#second();
+      case "f": return () => this.#present();
+      case "s": return () => /** @type {any} */ (this.querySelector("w-figure"))?.save("svg");
+      case "?": return () => /** @type {HTMLDialogElement} */ (this.querySelector("dialog")).showModal();
+      case "Escape": return () => (this.isPresenting && pin.query === null && pin.key === null && pin.step === null
+        ? this.#present() : store.unpin());
+      default:
+    }
+    if (isOwn) return null;
+    switch (key) {
+      case "ArrowRight": return along("query", 1);
+      case "ArrowLeft": return along("query", -1);
+      case "ArrowDown": return along("key", 1);
+      case "ArrowUp": return along("key", -1);
+      case " ": return () => (shown?.step ? this.querySelectorAll("main > *").forEach((/** @type {any} */ view) =>
+        view.step?.()) : /** @type {any} */ (this.querySelector("w-time"))?.toggle());
+      default: return null;
+    }
+  }
+
+  #present() {
+    this.isPresenting = !this.isPresenting;
+    document.documentElement.toggleAttribute("data-present", this.isPresenting);
+    const scenes = this.model.scenes ?? [];
+    const here = scenes.findIndex((scene) => scene.address === location.hash);
+    if (this.isPresenting && scenes.length) this.#toScene(Math.max(0, here));
+  }
+
+  #toScene(to) {
+    const scenes = this.model.scenes;
+    this.scene = Math.max(0, Math.min(to, scenes.length - 1));
+    location.hash = scenes[this.scene].address;
+  }
+
+  #theme() {
+    const root = document.documentElement;
+    const dark = getComputedStyle(root).colorScheme === "dark" || (!root.dataset.theme
+      && matchMedia("(prefers-color-scheme: dark)").matches);
+    root.dataset.theme = dark ? "light" : "dark";
+    keep("theme", root.dataset.theme);
+    dispatchEvent(new Event("theme"));
+  }
+
+  render() {
+    if (this.trouble && !this.model) return html`<main class="alone"><p class="trouble"
+      role="alert">${this.trouble.message}</p>${this.trouble.status === 403 ? this.#keyForm() : nothing}</main>`;
+    if (!this.model) return nothing;
+    const { store, view, model, views } = this;
+    const models = model.models ?? [];
+    const link = (one) => html`<a href="#/${one.name}" aria-current=${one === view ? "page" : nothing}
+      @click=${(event) => { event.preventDefault(); this.#open(one); }}>${one.label}</a>`;
+    return html`
+      <a class="skip" href="#view"
+        @click=${(event) => {
+          event.preventDefault(); /** @type {any} */ (this.querySelector("main")).focus(); }}>To the view</a>
+      <header class="top">
+        <h1>weft</h1>
+        ${models.length > 1 ? html`<select aria-label="model"
+          @change=${(event) => this.#switch(event.target.value)}>${models.map((one) =>
+          html`<option .selected=${one.name === (store.state.model || model.name)}>${one.name}</option>`)}</select>`
+            : html`<span class="model" title="The model that is served">${model.name}</span>`}
+        <nav aria-label="Views">${views.map(link)}</nav>
+        <span class="tools">
+          <button type="button" class="tool" aria-pressed=${Boolean(store.state.b)} title="A second one beside it (b)"
+            @click=${() => this.#second()}>⊕<span class="hidden-text">second pane</span></button>
+          <button type="button" class="tool" aria-pressed=${this.isPresenting} title="Present (f)"
+            @click=${() => this.#present()}>⤢<span class="hidden-text">present</span></button>
+          <button type="button" class="tool" title="Dark or light" @click=${() => this.#theme()}>◐<span
+            class="hidden-text">dark or light</span></button>
+          <button type="button" class="tool" title="Keys (?)"
+            @click=${() => /** @type {any} */ (this.querySelector("dialog")).showModal()}>?<span
+              class="hidden-text">keys</span></button>
+        </span>
+      </header>
+      <div class="lines-of-input" data-panes=${store.panes.length}>${store.panes.map((pane) => {
+        const own = this.modelOf(pane);
+        return own ? html`<w-input .store=${store} .model=${own} .models=${models}
+          .languages=${own.languages.map(languageName)} pane=${pane}
+          ?data-bare=${Boolean(view.hasOwnInput) && pane === "a" && !store.state.b} .hasTarget=${view.hasTarget
+            ?? true}></w-input>` : nothing;
+      })}</div>
+      ${this.isPresenting ? this.#title() : this.bar}
+      <main id="view" tabindex="-1" aria-label=${view.label} data-panes=${store.panes.length} data-view=${view.name}>
+        ${this.trouble ? html`<p class="trouble" role="alert">${this.trouble.message}</p>` : nothing}
+        ${this.#shown()}
+      </main>
+      ${this.#help()}`;
+  }
+
+  /** The view, once for each pane; between them the difference, where the view has one. */
+  #shown() {
+    const { store, view } = this;
+    const tags = store.panes.flatMap((pane) => (pane === "b" && view.difference ? [["difference", view.difference],
+      ["b", view.tag]] : [[pane, view.tag]]));
+    return tags.map(([pane, tag]) => {
+      const model = this.modelOf(pane === "b" ? "b" : "a");
+      if (!model) return nothing;
+      if (!view.needs.every((trace) => model.traces.includes(trace))) return html`<p
+        class="empty">${model.name} has nothing to show here.</p>`;
+      return this.#element(tag, pane, { store, model, pane, bar: this.bar, modelB: pane === "difference"
+        ? this.modelOf("b") : null });
+    });
+  }
+
+  /** An element of the view, made once. */
+  #element(tag, pane, properties) {
+    if (this.elements.view !== this.view) this.elements = { view: this.view, by: new Map() };
+    const { by } = this.elements;
+    if (!by.has(pane)) by.set(pane, document.createElement(tag));
+    const element = Object.assign(by.get(pane), properties);
+    if (pane === "a") /** @type {any} */ (this.bar).of = element;
+    return element;
+  }
+
+  #title() {
+    const scenes = this.model.scenes ?? [];
+    const scene = scenes.find((one, i) => i === this.scene && one.address === location.hash) ?? scenes[this.scene];
+    return html`<div class="scene"><b>${scene?.title ?? `${this.view.label} · ${this.model.name}`}</b><span
+      dir="auto">${scene?.caption ?? this.store.panes.map((pane) => this.store.of(pane).text).join(" | ")}</span>
+      ${scenes.length ? html`<span class="number">${this.scene + 1} / ${scenes.length}</span>` : nothing}
+      <button type="button" class="tool" @click=${() => this.#present()} title="End (Esc)">×<span
+        class="hidden-text">end the presentation</span></button></div>`;
+  }
+
+  #help() {
+    return html`<dialog aria-label="Keys"><h2>Keys</h2><dl>${KEYS_HELP.map(([key, what]) =>
+      html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl>
+      <label class="control"><input type="checkbox" .checked=${live(this.hasKeys)}
+        @change=${(event) => { this.hasKeys = event.target.checked; keep("keys", this.hasKeys ? "on"
+          : "off"); }}> These keys work</label>
+      <form method="dialog"><button class="button">Close</button></form></dialog>`;
+  }
+
+  #keyForm() {
+    return html`<form class="controls"
+      @submit=${(event) => { event.preventDefault(); useKey(event.target.elements.key.value); this.#begin(); }}>
+      <label class="control"><span>API key</span><input name="key" type="password" autocomplete="off"></label><button
+        class="button">Continue</button></form>`;
+  }
 }
 
-function nothingToSee(root) {
-  root.append(h("p", { class: "soft" }, "This model has no attention. The other views still work."));
-}
-
-function turnTheme() {
-  const dark = getComputedStyle(document.documentElement).colorScheme === "dark"
-    || (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
-  document.documentElement.dataset.theme = dark ? "light" : "dark";
-  localStorage.setItem("theme", document.documentElement.dataset.theme);
-  dispatchEvent(new Event("theme"));
-}
-
-document.querySelector(".theme").addEventListener("click", turnTheme);
-await begin();
-
-async function begin() {
+/** What browsers keep, where they may. @param {string} name */
+function kept(name) {
   try {
-    app.model = await get("api/model");
-  } catch (error) {
-    root.replaceChildren(h("p", { class: "trouble", role: "alert" }, error.message), error.status === 403 ? keyForm() : "");
-    return;
-  }
-  const { kinds, views, search, example } = app.model;
-  Object.assign(FIRST, { text: example, kind: kinds.at(-1)?.name ?? null, beam: search?.width ?? null, alpha: search?.length_penalty ?? null });
-  Object.assign(app.state, FIRST);
-  if ((app.model.plan.codec.name ?? app.model.plan.codec) !== "subwords") inner.mark = "";
-  nav.replaceChildren(...views.map(({ name, label }) => h("a", { href: `#${name}`, "data-view": name }, label)));
-  app.languages = app.model.languages.map(languageName);
-  document.querySelector(".model").textContent = app.model.name;
-  addEventListener("hashchange", show);
-  await show();
-}
-
-/** en → English, en_US → American English; anything that is not a language tag, such as l1, is kept. */
-function languageName(tag) {
-  try {
-    return new Intl.DisplayNames(["en"], { type: "language", fallback: "code" }).of(tag.replaceAll("_", "-"));
+    return localStorage.getItem(name);
   } catch {
-    return tag;
+    return null;
   }
 }
 
-function keyForm() {
-  const key = h("input", { type: "password", "aria-label": "API key", autocomplete: "off" });
-  return h("form", { class: "controls", onsubmit: (event) => { event.preventDefault(); useKey(key.value); begin(); } },
-    h("label", { class: "control" }, h("span", {}, "API key"), key), h("button", { class: "button" }, "Continue"));
+/** @param {string} name @param {string} value */
+function keep(name, value) {
+  try {
+    localStorage.setItem(name, value);
+  } catch { /* until the page is closed, then */ }
 }
+
+define("weft-page", Page);

@@ -1,94 +1,274 @@
-// Lines: queries on the left, keys on the right, and a curve for each weight, in the colour of its head.
+// @ts-check
+// Attention as lines: queries on one side, keys on the other, and a curve for each weight, in the colour of its head.
+// Where queries and keys are the same tokens, also as arcs over one line of text.
 
-import { h, label, redrawn, sharp } from "weft/dom.js";
+import { rgb } from "weft/colours.js";
+import { Element, classMap, define, hasCome, html, moved, nothing, styleMap, svg } from "weft/element.js";
+import { labels } from "weft/words.js";
 
 const FAINTEST = 0.015; // fainter curves are invisible, and there are thousands of them
+const LEAST_DIFFERENCE = 0.05; // that counts as a change
+const MARKS = 3000; // more are drawn on a canvas
+const LEAST = 12; // pixels of a row
 
-/**
- * seen: {queries, keys, layers: [{map, colour}]} where map[query][key] is a weight.
- * names: the titles of the two columns. `tell` receives the token under the pointer: {side: 0 or 1, at}, or null.
- */
-export function drawLines(root, seen, names, tell) {
-  const { queries, keys, layers } = seen;
-  const canvas = h("canvas", { "aria-hidden": "true" });
-  const between = h("div", { class: "between" }, canvas);
-  const left = column(queries, "queries", names[0]);
-  const right = column(keys, "keys", names[1]);
-  root.replaceChildren(h("div", { class: "lines" },
-    h("h3", {}, names[0]), h("h3"), h("h3", {}, names[1]), left, between, right));
+/** @typedef {{map: ArrayLike<number>[], colour: string, name?: string}} Layer map[query][key] is a weight */
+/** @typedef {{d: string, colour: string, weight: number}} Mark */
 
-  let chosen = null; // {side: 0 or 1, at}
-  const weight = (query, key) => layers.reduce((sum, { map }) => sum + map[query][key], 0) / Math.max(1, layers.length);
+export class Lines extends Element {
+  static measured = true;
+  static properties = {
+    queries: { attribute: false }, // tokens
+    keys: { attribute: false },
+    layers: { attribute: false },
+    titles: { attribute: false }, // of the two columns
+    selected: { attribute: false }, // {query, key}; null: none
+    most: { type: Number }, // the weight of the heaviest line
+    signed: { type: Boolean }, // differences: blue more, orange less
+    arcs: { type: Boolean },
+    shift: { type: Number }, // of arcs: how many tokens of the line stand before the first query
+    between: { state: true }, // the width between the columns
+  };
 
-  function choose(next) {
-    if (chosen?.side === next?.side && chosen?.at === next?.at) return;
-    chosen = next;
-    [...left.children].forEach((item, query) => mark(item, 0, query, chosen?.side === 1 ? weight(query, chosen.at) : null));
-    [...right.children].forEach((item, key) => mark(item, 1, key, chosen?.side === 0 ? weight(chosen.at, key) : null));
-    draw();
-    tell?.(chosen);
+  constructor() {
+    super();
+    /** @type {string[]} */ this.queries = [];
+    /** @type {string[]} */ this.keys = [];
+    /** @type {Layer[]} */ this.layers = [];
+    /** @type {string[]} */ this.titles = ["", ""];
+    /** @type {{query: number | null, key: number | null}} */ this.selected = { query: null, key: null };
+    this.most = 1;
+    this.signed = false;
+    this.arcs = false;
+    this.shift = 0;
+    this.between = 0;
+    this.observer = new ResizeObserver(([{ contentRect }]) => { this.between = Math.round(contentRect.width); });
   }
 
-  function mark(item, side, at, weight) {
-    item.classList.toggle("chosen", chosen?.side === side && chosen.at === at);
-    item.classList.toggle("dim", Boolean(chosen) && weight !== null && weight < 0.05);
-    if (weight === null) item.removeAttribute("style");
-    else item.style.setProperty("--weight", weight.toFixed(4));
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.observer.disconnect();
   }
 
-  function draw() {
-    const width = between.clientWidth;
-    const row = left.firstElementChild?.offsetHeight ?? 25;
-    const height = row * Math.max(queries.length, keys.length);
-    const context = sharp(canvas, width, height);
-    const strip = chosen?.side === 0 && layers.length > 1 ? Math.min(9, (width - 60) / layers.length) : 0;
-    const end = width - 2 - strip * layers.length - (strip ? 4 : 0);
-    context.lineWidth = 1.6;
-    layers.forEach(({ map, colour }, n) => {
-      context.strokeStyle = context.fillStyle = colour;
-      const shift = (n - (layers.length - 1) / 2) * Math.min(2, 8 / layers.length); // heads that agree are drawn side by side
-      for (let query = 0; query < queries.length; query++) {
-        if (chosen?.side === 0 && chosen.at !== query) continue;
-        for (let key = 0; key < keys.length; key++) {
-          if (chosen?.side === 1 && chosen.at !== key) continue;
-          const w = map[query][key];
-          if (w < FAINTEST) continue;
-          const [from, to] = [(query + 0.5) * row + shift, (key + 0.5) * row + shift];
-          context.globalAlpha = Math.min(1, w * 1.1);
-          context.beginPath();
-          context.moveTo(2, from);
-          context.bezierCurveTo(end * 0.4, from, end * 0.6, to, end, to);
-          context.stroke();
-          if (strip) context.fillRect(end + 4 + n * strip, (key + 0.14) * row, strip - 1, row * 0.72);
+  /** The mean over heads. @param {number} query @param {number} key */
+  weight(query, key) {
+    return this.layers.reduce((sum, { map }) => sum + (map[query]?.[key] ?? 0), 0) / Math.max(1, this.layers.length);
+  }
+
+  /** The curves that are seen: those of the chosen token, else all. @returns {Mark[]} */
+  marks(path) {
+    const { query: onlyQuery, key: onlyKey } = this.selected;
+    const marks = [];
+    for (const [n, { map, colour }] of this.layers.entries()) {
+      // those that agree lie side by side
+      const shift = (n - (this.layers.length - 1) / 2) * Math.min(2, 8 / this.layers.length);
+      for (let query = onlyQuery ?? 0; query < (onlyQuery === null ? this.queries.length : onlyQuery + 1); query++) {
+        const end = onlyKey === null || onlyQuery !== null ? this.keys.length : onlyKey + 1;
+        for (let key = onlyKey === null || onlyQuery !== null ? 0 : onlyKey; key < end; key++) {
+          const weight = map[query]?.[key] ?? 0;
+          if (Math.abs(weight) < (this.signed ? LEAST_DIFFERENCE : FAINTEST)) continue;
+          const tint = this.signed ? `var(--diverging-${weight > 0 ? 4 : 0})` : colour;
+          marks.push({ d: path(query, key, shift), colour: tint, weight: Math.min(1,
+            (Math.abs(weight) / this.most) * 1.1) });
         }
       }
+    }
+    return marks;
+  }
+
+  render() {
+    return this.arcs ? this.#arcs() : this.#columns();
+  }
+
+  #columns() {
+    const unit = this.em;
+    const most = Math.max(this.queries.length, this.keys.length, 1);
+    const pitch = Math.max(LEAST, Math.min(unit * 3, (this.room.height - unit * 1.7) / most));
+    const height = pitch * most;
+    const rows = [height / Math.max(1, this.queries.length), height / Math.max(1, this.keys.length)];
+    const end = this.between - 1;
+    const marks = this.between < 20 ? [] : this.marks((query, key, shift) => {
+      const [from, to] = [(query + 0.5) * rows[0] + shift, (key + 0.5) * rows[1] + shift].map((y) => y.toFixed(1));
+      return `M1 ${from}C${(end * 0.4).toFixed(1)} ${from} ${(end * 0.6).toFixed(1)} ${to} ${end} ${to}`;
+    });
+    return html`<div class="lines"
+      style=${styleMap({ "--type": `${Math.min(pitch * 0.82, unit * 0.55 + pitch * 0.3).toFixed(1)}px` })}>
+      <b class="title end">${this.titles[0]}</b><b></b><b></b><b class="title">${this.titles[1]}</b>
+      ${this.#column(0, this.queries, rows[0])}
+      <div class="between" style=${styleMap({ height: `${height}px` })}>${this.#drawn(marks, this.between,
+        height)}</div>
+      ${this.#strip(rows[1], height, unit)}
+      ${this.#column(1, this.keys, rows[1])}
+    </div>`;
+  }
+
+  #drawn(marks, width, height) {
+    if (marks.length > MARKS) return html`<canvas aria-hidden="true" .marks=${{ marks, width, height }}></canvas>`;
+    return html`<svg aria-hidden="true" width=${width} height=${height} fill="none">
+      ${marks.map(({ d, colour, weight }) => svg`<path d=${d} stroke=${colour} stroke-width=${this.#stroke(weight)}
+        stroke-opacity=${weight.toFixed(3)} />`)}
+    </svg>`;
+  }
+
+  /** Heavier lines are wider, too: they are told from others in print. */
+  #stroke(weight) {
+    return (this.em * (0.07 + 0.1 * weight)).toFixed(2);
+  }
+
+  /** Beside each key a bar for each head: how much of it the chosen query gives this key. */
+  #strip(row, height, unit) {
+    const count = this.layers.length;
+    if (count < 2 || count > 16) return html`<span></span>`;
+    const wide = Math.max(3, Math.min(unit * 0.6, (unit * 4) / count));
+    const { query } = this.selected;
+    const cells = query === null ? [] : this.layers.flatMap(({ map, colour }, n) =>
+      this.keys.map((_, key) => ({ n, key, weight: map[query]?.[key] ?? 0, colour }))).filter(({ weight }) =>
+        weight >= FAINTEST);
+    return html`<svg class="strip" aria-hidden="true" width=${count * wide + 2}
+      height=${height}>${cells.map(({ n, key, weight, colour }) =>
+      svg`<rect x=${n * wide} y=${((key + 0.12) * row).toFixed(1)} width=${(wide - 1).toFixed(1)}
+        height=${(row * 0.76).toFixed(1)}
+        fill=${colour} fill-opacity=${Math.min(1, weight * 1.1).toFixed(3)} />`)}</svg>`;
+  }
+
+  #column(side, tokens, row) {
+    const { query, key } = this.selected;
+    const [own, other] = side === 0 ? [query, key] : [key, query];
+    const select = (at) => this.#selection(side, at);
+    const weight = (at) => (other === null || (own !== null && side === 0) ? null : side === 0 ? this.weight(at, other)
+      : this.weight(other, at));
+    return html`<ol class=${side === 0 ? "queries end" : "keys"} role="listbox" aria-label=${this.titles[side]
+      || nothing}
+      @keydown=${(event) => this.#move(event, side, select)}>
+      ${labels(tokens).map((text, at) => this.#token(text, select, at, own, weight(at), { height: `${row}px` }, own
+        ?? 0))}</ol>`;
+  }
+
+  #selection(side, at) {
+    return side === 0 ? { query: at, key: null } : { query: null, key: at };
+  }
+
+  /** Arrow keys go along a column and over to the other; Enter and space keep what is chosen. */
+  #move(event, side, select) {
+    const columns = [...this.querySelectorAll("ol")];
+    const list = columns[side];
+    const at = [...list.children].indexOf(/** @type {any} */ (event.target).closest("li"));
+    if (at < 0) return;
+    const back = this.arcs ? ["ArrowLeft"] : ["ArrowUp"];
+    const on = this.arcs ? ["ArrowRight"] : ["ArrowDown"];
+    let to = moved(event, at, list.children.length, back, on);
+    let into = list;
+    if (to === null && columns.length > 1 && ["ArrowLeft", "ArrowRight"].includes(event.key)) {
+      into = columns[event.key === "ArrowLeft" ? 0 : 1];
+      to = Math.min(at, into.children.length - 1);
+    }
+    if (event.key === "Enter" || event.key === " ") this.tell("pick", select(at));
+    else if (to !== null) /** @type {HTMLElement} */ (into.children[to]).focus();
+    else return;
+    event.preventDefault();
+  }
+
+  /** One line of text with an arc from each token to each that it attends to. */
+  #arcs() {
+    const { shift: before } = this;
+    const tokens = labels([...this.keys.slice(0, before), ...(before ? this.queries : this.keys)]).map((text) =>
+      (text === "(space)" ? "␣" : text));
+    const unit = this.em;
+    const context = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
+    context.font = `${unit}px ${getComputedStyle(this).fontFamily}`;
+    const widths = tokens.map((text) => context.measureText(text).width + unit * 0.55);
+    const natural = widths.reduce((sum, width) => sum + width, 0);
+    const scale = Math.max(Math.min(1.7, this.room.width / Math.max(1, natural)), 11 / unit);
+    const places = widths.map((width, at) => scale * (widths.slice(0, at).reduce((sum, one) => sum + one, 0) +
+      width / 2));
+    const wide = natural * scale;
+    const left = Math.max(0, (this.room.width - wide) / 2);
+    const height = Math.max(unit * 6, Math.min(this.room.height - unit * scale * 2.2, this.room.width * 0.46));
+    const marks = this.marks((query, key, aside) => {
+      const [from, to] = [left + places[query + before] + aside, left + places[key] + aside];
+      const r = unit * 0.5 * scale;
+      // over itself
+      if (query + before === key) return `M${from - r / 2} ${height}c${-r} ${-r * 2.2} ${r * 2} ${-r * 2.2} ${r} 0`;
+      const rise = height - Math.max(unit, Math.min(1, Math.abs(to - from) / Math.min(wide,
+        this.room.width)) ** 0.6 * height * 1.3);
+      const [x, end, y] = [from, to, rise].map((place) => place.toFixed(1));
+      return `M${x} ${height}C${x} ${y} ${end} ${y} ${end} ${height}`;
+    });
+    const { query, key } = this.selected;
+    const chosen = query === null ? key : query + before;
+    const weight = (at) => (chosen === null ? null : query !== null ? this.weight(query, at) : this.weight(at - before,
+      /** @type {number} */ (key)));
+    const select = (at) => (at < before ? this.#selection(1, at) : this.#selection(0, at - before));
+    const size = { "--type": `${(unit * scale).toFixed(1)}px`, "padding-left": `${left}px` };
+    return html`<div class="arcs">${this.#drawn(marks, Math.max(wide, this.room.width), height)}
+      <ol role="listbox" aria-orientation="horizontal" aria-label=${this.titles[1] || nothing} style=${styleMap(size)}
+        @keydown=${(event) => this.#move(event, 0, select)}>
+      ${tokens.map((text, at) => this.#token(text, select, at, chosen, weight(at), { width: `${widths[at] * scale}px` },
+        chosen ?? 0))}</ol></div>`;
+  }
+
+  /**
+   * A token that can be pointed at, and that is shaded by its weight.
+   * @param {number} first the one in the order of tabs
+   */
+  #token(text, select, at, chosen, weight, style, first) {
+    const is = at === chosen;
+    return html`<li role="option" dir="auto" tabindex=${at === first ? 0 : -1} aria-selected=${is}
+      class=${classMap({ chosen: is, dim: weight !== null && !is && Math.abs(weight) < 0.05 })}
+      style=${styleMap({ ...style, "--weight": weight === null || this.signed ? "0" : weight.toFixed(3) })}
+      @mouseenter=${(event) => hasCome(event) && this.tell("hover", select(at))} @focus=${() => this.tell("hover",
+        select(at))}
+      @click=${() => this.tell("pick", select(at))}><span>${text}</span></li>`;
+  }
+
+  firstUpdated() {
+    this.addEventListener("mouseleave", () => this.tell("hover", null));
+    this.addEventListener("focusout", (event) => {
+      if (!this.contains(/** @type {Node} */ (/** @type {FocusEvent} */ (event).relatedTarget))) this.tell("hover",
+        null);
     });
   }
 
-  function column(tokens, name, title) {
-    const side = name === "queries" ? 0 : 1;
-    return h("ol", { class: name, "aria-label": title },
-      ...tokens.map((token, at) => h("li", {
-        tabindex: at === 0 ? 0 : -1,
-        onmouseenter: () => choose({ side, at }),
-        onfocus: () => choose({ side, at }),
-        onclick: () => choose({ side, at }),
-        onkeydown: move,
-      }, label(token))));
+  updated() {
+    const between = this.querySelector(".between");
+    this.observer.disconnect();
+    if (between) this.observer.observe(between);
+    const canvas = /** @type {any} */ (this.querySelector("canvas"));
+    if (canvas?.marks) this.#paint(canvas);
   }
 
-  function move(event) {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const sideways = { ArrowLeft: left, ArrowRight: right }[event.key];
-    if (event.key === "Escape") return choose(null);
-    if (!step && !sideways) return undefined;
-    event.preventDefault();
-    const list = sideways ?? event.currentTarget.parentElement;
-    const at = [...event.currentTarget.parentElement.children].indexOf(event.currentTarget) + (step ?? 0);
-    return list.children[Math.max(0, Math.min(at, list.children.length - 1))].focus();
+  /** Many curves on a canvas; it can say them as SVG, too. */
+  #paint(canvas) {
+    const { marks, width, height } = canvas.marks;
+    const context = sharp(canvas, width, height);
+    const colours = new Map();
+    for (const { d, colour, weight } of marks) {
+      if (!colours.has(colour)) colours.set(colour, `rgb(${rgb(colour.slice(4, -1)).join(" ")})`);
+      context.globalAlpha = weight;
+      context.lineWidth = Number(this.#stroke(weight));
+      context.strokeStyle = colours.get(colour);
+      context.stroke(new Path2D(d));
+    }
+    canvas.drawn = () => marks.map((/** @type {Mark} */ { d, colour, weight }) =>
+      `<path d="${d}" fill="none" stroke="${colours.get(colour)}" stroke-width="${this.#stroke(weight)}" ` +
+      `stroke-opacity="${weight.toFixed(3)}"/>`).join("");
   }
-
-  root.firstElementChild.addEventListener("mouseleave", () => !root.contains(document.activeElement) && choose(null));
-  root.firstElementChild.addEventListener("focusout", (event) => !root.contains(event.relatedTarget) && choose(null));
-  return redrawn(between, draw);
 }
+
+/**
+ * The canvas's context in CSS pixels, sharp on any screen.
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} width
+ * @param {number} height
+ */
+export function sharp(canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  context.scale(ratio, ratio);
+  return context;
+}
+
+define("w-lines", Lines);

@@ -1,0 +1,21 @@
+// Types of the vendored libraries: lit's own, and any for d3.
+export * from "lit";
+export { repeat } from "lit/directives/repeat.js";
+export { classMap } from "lit/directives/class-map.js";
+export { styleMap } from "lit/directives/style-map.js";
+export { ref, createRef } from "lit/directives/ref.js";
+export { live } from "lit/directives/live.js";
+export { until } from "lit/directives/until.js";
+export { keyed } from "lit/directives/keyed.js";
+export const scaleLinear: any;
+export const scaleLog: any;
+export const line: any;
+export const area: any;
+export const curveMonotoneX: any;
+export const linkHorizontal: any;
+export const linkVertical: any;
+export const ticks: any;
+export const hierarchy: any;
+export const stratify: any;
+export const tree: any;
+export const cluster: any;

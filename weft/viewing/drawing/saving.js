@@ -1,0 +1,195 @@
+// @ts-check
+// A drawing as it is seen, as SVG: boxes, text as text, what is SVG already, and what canvases say they have drawn.
+
+const SHAPE = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap",
+  "opacity",
+  "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline", "visibility"];
+const MARGIN = 12; // pixels around a saved drawing
+const SCALE = 3; // pixels of a PNG for one of the screen
+
+const escaped = (text) => text.replace(/[&<>"]/g, (found) => `&#${found.charCodeAt(0)};`);
+const round = (number) => Math.round(number * 100) / 100;
+const paint = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d",
+  { willReadFrequently: true }));
+paint.canvas.width = paint.canvas.height = 1;
+/** @type {Map<string, {colour: string, alpha: number}>} */
+const plain = new Map();
+
+/** Any colour of a style sheet as #rrggbb and its opacity, which every program reads. @param {string} colour */
+function hex(colour) {
+  let found = plain.get(colour);
+  if (!found) {
+    paint.clearRect(0, 0, 1, 1);
+    paint.fillStyle = "#000";
+    paint.fillStyle = colour;
+    paint.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = paint.getImageData(0, 0, 1, 1).data;
+    found = { colour: `#${[r, g, b].map((value) => value.toString(16).padStart(2, "0")).join("")}`, alpha: a / 255 };
+    plain.set(colour, found);
+  }
+  return found;
+}
+
+/** @param {HTMLElement} root @param {string[]} words above and below the drawing: its title and its caption */
+export function toSVG(root, [title, caption]) {
+  const box = root.getBoundingClientRect();
+  const [left, top] = [box.left - MARGIN, box.top - MARGIN - 26];
+  const place = { left, top, clips: 0, found: /** @type {string[]} */ ([]) };
+  walk(root, place);
+  const style = getComputedStyle(root);
+  const ink = hex(style.color).colour;
+  const [width, height] = [box.width + 2 * MARGIN, box.height + 2 * MARGIN + 26 + 22];
+  const font = escaped(style.fontFamily);
+  const text = (words, y, more) =>
+    `<text x="${MARGIN}" y="${round(y)}" font-family="${font}" fill="${ink}" ${more}>${escaped(words)}</text>`;
+  const [w, h] = [width, height].map(round);
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}" viewBox="0 0 ${w} ${h}">
+<rect width="100%" height="100%" fill="${hex(getComputedStyle(document.body).backgroundColor).colour}"/>
+${text(title, 24, 'font-size="15" font-weight="600"')}
+${place.found.join("\n")}
+${text(caption, height - 10, 'font-size="11" fill-opacity="0.75"')}
+</svg>`;
+}
+
+/** @typedef {{left: number, top: number, clips: number, found: string[]}} Place */
+
+/** @param {Element} element @param {Place} place */
+function walk(element, place) {
+  const style = getComputedStyle(element);
+  if (style.display === "none" || style.visibility === "hidden" || style.opacity === "0"
+    || element.classList.contains("unsaved")) return;
+  const box = element.getBoundingClientRect();
+  if (element instanceof SVGSVGElement) return void place.found.push(copied(element, box, place));
+  if (element instanceof HTMLCanvasElement) return void place.found.push(canvas(element, box, place));
+  boxed(style, box, place);
+  const isClipped = style.overflowX !== "visible" && (element.scrollWidth > element.clientWidth + 1
+    || element.scrollHeight > element.clientHeight + 1);
+  if (isClipped) {
+    const name = `clip${place.clips += 1}`;
+    const [x, y, w, h] = [box.left - place.left, box.top - place.top, box.width, box.height].map(round);
+    place.found.push(`<clipPath id="${name}"><rect x="${x}" y="${y}" width="${w}" height="${h}"/></clipPath>`,
+      `<g clip-path="url(#${name})">`);
+  }
+  for (const child of element.childNodes) {
+    if (child instanceof Element) walk(child, place);
+    else if (child instanceof Text && child.data.trim()) lines(child, style, place);
+  }
+  if (isClipped) place.found.push("</g>");
+}
+
+/**
+ * The background and border of an element.
+ * @param {CSSStyleDeclaration} style
+ * @param {DOMRect} box
+ * @param {Place} place
+ */
+function boxed(style, box, { left, top, found }) {
+  const [fill, line] = [hex(style.backgroundColor), hex(style.borderTopColor)];
+  const wide = style.borderTopStyle === "none" || style.borderLeftStyle === "none" ? 0
+    : parseFloat(style.borderTopWidth) * (line.alpha > 0 ? 1 : 0);
+  if (!(fill.alpha || wide) || !box.width || !box.height) return;
+  found.push(`<rect x="${round(box.left - left + wide / 2)}" y="${round(box.top - top +
+    wide / 2)}" width="${round(box.width - wide)}" ` +
+    `height="${round(box.height - wide)}" rx="${parseFloat(style.borderTopLeftRadius) || 0}" fill="${fill.alpha
+      ? fill.colour : "none"}" fill-opacity="${round(fill.alpha)}"` +
+    `${wide ? ` stroke="${line.colour}" stroke-width="${wide}"` : ""}/>`);
+}
+
+/**
+ * The lines of a piece of text, each where it stands.
+ * @param {Text} node
+ * @param {CSSStyleDeclaration} style
+ * @param {Place} place
+ */
+function lines(node, style, { left, top, found }) {
+  paint.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+  const up = paint.measureText("x").fontBoundingBoxAscent;
+  const range = document.createRange();
+  /** @type {{x: number, y: number, text: string}[]} */
+  const seen = [];
+  for (const { index, 0: word } of node.data.matchAll(/\S+\s*/g)) {
+    range.setStart(node, index);
+    range.setEnd(node, index + word.trimEnd().length);
+    const { left: x, top: y, width } = range.getBoundingClientRect();
+    if (!width) continue;
+    if (seen.at(-1)?.y === y
+      && style.direction === "ltr") /** @type {any} */ (seen.at(-1)).text += ` ${word.trimEnd()}`;
+    else seen.push({ x, y, text: word.trimEnd() });
+  }
+  const { colour, alpha } = hex(style.color);
+  for (const { x, y, text } of seen) {
+    found.push(`<text x="${round(x - left)}" y="${round(y - top +
+      up)}" font-family="${escaped(style.fontFamily)}" font-size="${style.fontSize}" ` +
+      `font-weight="${style.fontWeight}" fill="${colour}"${alpha < 1 ? ` fill-opacity="${round(alpha)}"`
+        : ""}>${escaped(text)}</text>`);
+  }
+}
+
+/** @param {SVGSVGElement} element @param {DOMRect} box @param {Place} place */
+function copied(element, box, { left, top }) {
+  const copy = /** @type {SVGSVGElement} */ (element.cloneNode(true));
+  const [from, to] = [element, copy].map((one) => [one, ...one.querySelectorAll("*")]);
+  from.forEach((one, i) => {
+    const style = getComputedStyle(one);
+    for (const name of SHAPE) {
+      const value = style.getPropertyValue(name);
+      if (name !== "fill" && name !== "stroke") to[i].setAttribute(name, value);
+      else if (value === "none" || value.startsWith("url")) to[i].setAttribute(name, value);
+      else {
+        const { colour, alpha } = hex(value);
+        to[i].setAttribute(name, colour);
+        if (alpha < 1) to[i].setAttribute(`${name}-opacity`,
+          String(alpha * Number(style.getPropertyValue(`${name}-opacity`))));
+      }
+    }
+    for (const name of ["class", "style", "tabindex"]) to[i].removeAttribute(name);
+  });
+  for (const [name, value] of Object.entries({ x: box.left - left, y: box.top - top, width: box.width,
+    height: box.height })) {
+    copy.setAttribute(name, String(round(value)));
+  }
+  copy.setAttribute("overflow", getComputedStyle(element).overflow === "visible" ? "visible" : "hidden");
+  return new XMLSerializer().serializeToString(copy).replace(/<!--.*?-->/g,
+    "").replace(' xmlns="http://www.w3.org/2000/svg"', "");
+}
+
+/**
+ * What a canvas says it has drawn (its method `drawn`), else its pixels.
+ * @param {any} element
+ * @param {DOMRect} box
+ * @param {Place} place
+ */
+function canvas(element, box, { left, top }) {
+  const [x, y] = [round(box.left - left), round(box.top - top)];
+  if (element.drawn) return `<g transform="translate(${x} ${y})">${element.drawn()}</g>`;
+  const size = `width="${round(box.width)}" height="${round(box.height)}"`;
+  return `<image x="${x}" y="${y}" ${size} preserveAspectRatio="none" style="image-rendering: pixelated" ` +
+    `href="${element.toDataURL()}"/>`;
+}
+
+/** @param {string} drawing an SVG @returns {Promise<Blob>} */
+export async function toPNG(drawing) {
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawing)}`;
+  await image.decode();
+  const sheet = document.createElement("canvas");
+  [sheet.width, sheet.height] = [image.width * SCALE, image.height * SCALE];
+  /** @type {CanvasRenderingContext2D} */ (sheet.getContext("2d")).drawImage(image, 0, 0, sheet.width, sheet.height);
+  return new Promise((done, failed) => sheet.toBlob((blob) => (blob ? done(blob)
+    : failed(new Error("This browser makes no PNG of it.")))));
+}
+
+/** Rows as comma-separated values. @param {(string | number)[][]} rows */
+export function toCSV(rows) {
+  const cell = (value) => (/[",\n\r]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : value);
+  return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
+}
+
+/** @param {string} name @param {BlobPart} data @param {string} type */
+export function download(name, data, type) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([data], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

@@ -1,0 +1,147 @@
+// @ts-check
+// What a view is made of, on the page and in a saved file: controls, a stage, and an inspector beside it.
+
+import { Element, define, html, nothing } from "weft/element.js";
+import { Watching } from "weft/store.js";
+
+/** @typedef {import("weft/store.js").Store} Store */
+
+/**
+ * A view draws in `draw`, if `problem` has nothing to tell. `controls` stand above the stage, `inspector` beside it,
+ * `time` below it; `spoken` is what a screen reader says of the selection.
+ */
+export class View extends Element {
+  static properties = {
+    store: { attribute: false },
+    model: { attribute: false }, // what /api/model says
+    pane: { type: String, reflect: true }, // "a" or "b"
+    bar: { attribute: false }, // where its controls stand instead
+  };
+
+  constructor() {
+    super();
+    /** @type {Store} */ this.store = /** @type {any} */ (undefined);
+    /** @type {any} */ this.model = null;
+    /** @type {"a" | "b"} */ this.pane = "a";
+    /** @type {Controls | null} */ this.bar = null;
+    this.watching = new Watching(this, () => this.store);
+    // What a drawing in here tells is a selection, if it says what of the selection it is.
+    for (const [name, act] of /** @type {const} */ ([["w-hover", "hover"], ["w-pick", "pin"]])) {
+      this.addEventListener(name, (event) => {
+        const detail = this.meant(/** @type {CustomEvent} */ (event).detail);
+        if (detail !== null && !["query", "key", "step"].some((key) => key in detail)) return;
+        if (act === "hover") this.store.hover(detail);
+        else this.store.pin(detail, { toggle: true });
+      });
+    }
+  }
+
+  /** The state as this pane sees it. */
+  get state() {
+    return this.store.of(this.pane);
+  }
+
+  get selection() {
+    return this.store.selection;
+  }
+
+  /** What a drawing in here tells of the selection. @param {any} detail @returns {any} */
+  meant(detail) {
+    return detail;
+  }
+
+  /** Change the state, of this pane where a pane has it for itself. @param {object} change @param {object} [options] */
+  change(change, options) {
+    this.store.change(this.pane, change, options);
+  }
+
+  /** The sites of attention. @returns {any[]} */
+  get sites() {
+    return this.model.sites.filter((site) => site.what === "attention");
+  }
+
+  /** The head that matters most, where that is known and nothing else is selected. @returns {any} */
+  get best() {
+    const { site } = this.selection;
+    return site && this.sites.some(({ id }) => id === site) ? null : this.model.heads_ranked?.heads[0] ?? null;
+  }
+
+  /** The site that is selected; where there is none, that of the head that matters most, else the last. */
+  get site() {
+    const { best } = this;
+    const is = (/** @type {any} */ { id, kind, layer }) => (best ? kind === best.kind && layer === best.layer
+      : id === this.selection.site);
+    return this.sites.find(is) ?? this.sites.at(-1);
+  }
+
+  /** The head that is selected, or null: all. @returns {number | null} */
+  get unit() {
+    const unit = this.best?.head ?? this.selection.unit;
+    return unit && unit <= this.site.units && this.site.units > 1 ? unit : null;
+  }
+
+  /**
+   * Go to another site and head; tokens stay selected if they are those of the new site, too.
+   * @param {any} site
+   * @param {number | null} unit
+   */
+  go(site, unit, more = {}) {
+    const { queries, keys } = this.site;
+    const same = queries === site.queries && keys === site.keys;
+    const { pin } = this.store.state;
+    this.store.hover(null);
+    this.store.set({ pin: { ...pin, site: site.id, unit, ...(same ? {} : { query: null, key: null }) }, ...more });
+  }
+
+  /** What made a figure, for its caption. @param {string} [command] */
+  made(command = "") {
+    return [`${this.model.name}, weights ${this.model.hash ?? "unknown"}`, command].filter(Boolean).join(" · ");
+  }
+
+  render() {
+    const problem = this.problem();
+    if (problem !== nothing) return html`<div class="frame">${problem}</div>`;
+    const inspector = this.inspector();
+    const busy = this.busy();
+    const { query, key, step } = this.store.state.pin;
+    return html`<div class="frame" ?data-pinned=${query !== null || key !== null || step !== null}>
+      ${this.bar ? nothing : html`<div class="controls">${this.controls()}</div>`}
+      <div class="stage" aria-busy=${busy}>${this.draw()}</div>
+      ${inspector === nothing ? nothing : html`<aside class=${this.hasSummary ? "inspector always" : "inspector"}
+        aria-label="What is selected">${inspector}</aside>`}
+      <div class="time">${this.time()}</div>
+      <p class="hidden-text" role="status">${this.spoken()}</p>
+    </div>`;
+  }
+
+  updated() {
+    this.bar?.requestUpdate();
+  }
+
+  /** @returns {any} */ problem() { return nothing; }
+  /** @returns {any} */ controls() { return nothing; }
+  /** @returns {any} */ draw() { return nothing; }
+  /** @returns {any} */ inspector() { return nothing; }
+  /** Whether the inspector tells something where nothing is selected, too. */
+  get hasSummary() { return false; }
+  /** @returns {any} */ time() { return nothing; }
+  /** @returns {string} */ spoken() { return ""; }
+  busy() { return false; }
+}
+
+/** The controls of a view, outside of it: one row for all panes. */
+export class Controls extends Element {
+  static properties = { of: { attribute: false } };
+
+  constructor() {
+    super();
+    /** @type {View | null} */ this.of = null;
+  }
+
+  render() {
+    return this.of?.model && this.of.problem() === nothing ? html`<div class="controls">${this.of.controls()}</div>`
+      : nothing;
+  }
+}
+
+define("w-controls", Controls);
