@@ -232,7 +232,8 @@ class Change extends View {
           ${changes ? nothing : idle}
           ${changes && changed ? row(changes, marked(), changed.score, changed.score - plain.score, "now") : nothing}
           ${isOther ? row("With all heads, re-scored", without.after.translation, this.#score(without.after),
-            this.#score(without.after) - this.#score(without.whole), "soft") : nothing}</tbody></table></div></w-figure>`;
+            this.#score(without.after) - this.#score(without.whole), "soft") : nothing}
+        </tbody></table></div></w-figure>`;
   }
 
   /** The score of what is written, without the text that a language model goes on with. @param {any} pair */
