@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import weft
-from tests.end_to_end.pages import browser, number, fresh_page, served, watched
+from tests.end_to_end.pages import browser, fresh_page, number, served, watched
 from tests.lm import SENTENCES, toy_generator
 from weft.data.codecs import CODECS
 from weft.decoding.sampling import Sampling
@@ -154,7 +154,8 @@ def test_another_token_forks_the_text_and_the_link_has_all_futures(
         page.get_by_role("button", name="Another").click()
         expect(page.locator(".tree .node")).to_have_count(5)
         third, link = written(page), page.url
-        assert third.startswith(start) and third != forked, "the next seed"
+        assert third.startswith(start)
+        assert third != forked, "the next seed"
     for page in watched(browser, address):
         page.goto(link)
         expect(page.locator(".tree .node")).to_have_count(5)

@@ -16,7 +16,7 @@ MARKS = re.compile(r"^[ \t]*(?:#+|[-*+]|\d+[.)]|>)[ \t]+|`|\*\*|(?<!\w)[*_]|[*_]
 
 
 def scenes_of(file: Path) -> list[Scene]:
-    """Every link of a Markdown file whose target has #/. Its caption is its paragraph, less the title if that begins it."""
+    """Every link of a Markdown file whose target has #/; its caption is its paragraph, less a title that begins it."""
     try:
         text = read_text(file, MOST_BYTES)
     except FileNotFoundError:

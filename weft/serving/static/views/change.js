@@ -231,13 +231,20 @@ class Change extends View {
         <tbody>${row("As it is", plain.translation, plain.score)}
           ${changes ? nothing : idle}
           ${changes && changed ? row(changes, marked(), changed.score, changed.score - plain.score, "now") : nothing}
-          ${isOther ? row("With all heads, re-scored", without.after.translation, without.after.score,
-            without.after.score - without.whole.score, "soft") : nothing}</tbody></table></div></w-figure>`;
+          ${isOther ? row("With all heads, re-scored", without.after.translation, this.#score(without.after),
+            this.#score(without.after) - this.#score(without.whole), "soft") : nothing}
+        </tbody></table></div></w-figure>`;
+  }
+
+  /** The score of what is written, without the text that a language model goes on with. @param {any} pair */
+  #score({ log_probs: logProbs }) {
+    const own = hasPairs(this.model) ? logProbs : logProbs.slice(-this.plain.data.target.length);
+    return own.reduce((/** @type {number} */ sum, /** @type {number} */ one) => sum + one, 0) / own.length;
   }
 
   #csv() {
     const { plain, changed, without } = this;
-    const row = (/** @type {string} */ name, /** @type {any} */ { translation, score }) => [name, translation, score];
+    const row = (/** @type {string} */ name, /** @type {any} */ pair) => [name, pair.translation, this.#score(pair)];
     return [["", "text", SCORE], row("as it is", plain.data), ...(changed.data ? [row("changed", changed.data)] : []),
       ...(without.data ? [row("with all heads, re-scored", without.data.after)] : [])];
   }

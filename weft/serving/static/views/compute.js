@@ -83,7 +83,7 @@ class Compute extends View {
   get command() {
     const { kind, layer } = this.site;
     return `weft attend ${this.model.name} "${this.state.text.replaceAll('"',
-      '\\"')}" --kind ${kind} --layer ${layer} --head ${this.number}`;
+      '\\"')}" --kind ${kind} --layer ${layer} --head ${this.number} --csv weights.csv`;
   }
 
   /** The query in words. @param {any} data */

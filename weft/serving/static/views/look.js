@@ -27,10 +27,12 @@ class Look extends asking(Looking) {
   }
 
   get command() {
-    const { site, heads } = this;
+    const { site, heads, mode } = this;
+    const [text, target] = [this.state.text, this.state.target.trim()].map((own) => `"${own.replaceAll('"', '\\"')}"`);
     const head = heads.length === 1 && site.units > 1 ? ` --head ${heads[0]}` : "";
-    const text = this.state.text.replaceAll('"', '\\"');
-    return `weft attend ${this.model.name} "${text}" --kind ${site.kind} --layer ${site.layer}${head}`;
+    const place = mode === "grid" ? "--grid" : `--layer ${site.layer}${head} ${mode === "matrix" ? "--map" : "--lines"}`;
+    const given = target === '""' ? "" : ` --target ${target}`;
+    return `weft attend ${this.model.name} ${text}${given} --kind ${site.kind} ${place} attention.svg`;
   }
 }
 

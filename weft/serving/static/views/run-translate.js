@@ -147,7 +147,7 @@ class RunTranslate extends View {
     const field = /** @type {HTMLTextAreaElement | null} */ (this.querySelector("textarea"));
     const text = this.timer && field ? field.value : this.state.text;
     const type = text.length < SHORT ? 1.9 : text.length < LONG ? 1.4 : 1.15;
-    const trouble = this.trouble || error?.message;
+    const trouble = this.trouble || (this.isChanged && error?.message); // else only what is beside it is missing
     const isGuess = isAlone && !busy && !trouble && data?.guessing;
     const guessing = isGuess && `${this.isMany ? `Sentence ${this.chosen?.number}: ` : ""}${data.guessing}`;
     const copy = html`<button class="button" type="button" @click=${this.#copy}>${this.said || "Copy"}</button>`;
