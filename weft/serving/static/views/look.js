@@ -30,7 +30,8 @@ class Look extends asking(Looking) {
     const { site, heads, mode } = this;
     const [text, target] = [this.state.text, this.state.target.trim()].map((own) => `"${own.replaceAll('"', '\\"')}"`);
     const head = heads.length === 1 && site.units > 1 ? ` --head ${heads[0]}` : "";
-    const place = mode === "grid" ? "--grid" : `--layer ${site.layer}${head} ${mode === "matrix" ? "--map" : "--lines"}`;
+    const one = `--layer ${site.layer}${head} ${mode === "matrix" ? "--map" : "--lines"}`;
+    const place = mode === "grid" ? "--grid" : one;
     const given = target === '""' ? "" : ` --target ${target}`;
     return `weft attend ${this.model.name} ${text}${given} --kind ${site.kind} ${place} attention.svg`;
   }
