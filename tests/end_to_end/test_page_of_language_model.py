@@ -271,7 +271,7 @@ def test_an_unknown_character_is_told_in_a_sentence(browser: Browser, address: s
         page.goto(f"{address}#/{view}?text=%C3%9Cber")
         if view == "run":
             page.get_by_role("button", name="Continue").click()
-        expect(page.get_by_role("alert")).to_have_text("'Ü' is not among the 65 characters of this model.")
+        expect(page.get_by_role("alert")).to_have_text("'Ü' is not in this model's vocabulary of 65 characters.")
         page.goto("about:blank")
     context.close()
 
