@@ -3,9 +3,10 @@
 // from; another token of it forks the text there, and the futures are a tree.
 
 import { counted, fixed, percent } from "weft/words.js";
-import { post, stream } from "../api.js";
+import { post } from "../api.js";
 import { View, classMap, define, html, nothing, repeat } from "../view.js";
-import { SAMPLING_KEYS, added, field, isSampling, isText, reached, shaped, shaping, shown } from "./sampling.js";
+import { SAMPLING_KEYS, added, field, isText, reached, shaped, shaping, shown } from "./sampling.js";
+import { Futures, abandon, areFutures, packed } from "./futures.js";
 import "weft/bars.js";
 import "weft/figure.js";
 import "weft/tree.js";
@@ -13,39 +14,15 @@ import "weft/tree.js";
 const BARS = 12; // of a distribution
 const PAUSE = 300; // milliseconds after the last key
 const REST = 120; // milliseconds on a token before its whole distribution is asked for
-const KEPT = 100; // futures
 const HINT = "Point at a written token to see what it was drawn from. Click it, then another: the text forks.";
 const UNCHANGED = "What is changed in the model does not hold here: texts are written by the model as it is.";
-
-/**
- * @typedef {{text: string, logProb: number | null, top: [string, number][]}} Token logProb null: chosen by hand
- * @typedef {{tokens: Token[], before: string, finish: string, error: Error | null, seconds: number, isDone: boolean,
- *   stop: AbortController}} Written
- * @typedef {{from: number, at: number, text: string} & import("./sampling.js").Sampling} Future
- *   the tokens of future `from` up to `at`, then this text, then as many tokens as are drawn; from −1: the prompt
- */
-
-/** Futures that were written, by all that decides what they say. @type {Map<string, Written>} */
-const known = new Map();
-
-/** Futures as an address has them. @param {Future} future */
-const packed = ({ from, at, text, temperature, top_k, top_p, tokens, seed }) =>
-  [from, at, text, temperature, top_k, top_p, tokens, seed];
-/** @param {any[]} list @returns {Future} */
-const unpacked = ([from, at, text, temperature, top_k, top_p, tokens, seed]) =>
-  ({ from, at, text, temperature, top_k, top_p, tokens, seed });
-
-/** @param {any} list */
-const areFutures = (list) => Array.isArray(list) && list.length <= KEPT && list.every(isFuture);
-/** @param {any} one @param {number} i */
-const isFuture = (one, i) => Array.isArray(one) && Number.isInteger(one[0]) && one[0] >= -1 && one[0] < i
-  && Number.isInteger(one[1]) && one[1] >= 0 && typeof one[2] === "string" && isSampling(unpacked(one));
 
 class RunContinue extends View {
   static properties = { whole: { state: true } };
 
   constructor() {
     super();
+    this.texts = new Futures(this);
     /** @type {any} */ this.timer = 0;
     /** @type {any} */ this.resting = 0;
     this.place = ""; // what is pointed at
@@ -57,149 +34,54 @@ class RunContinue extends View {
     return nothing;
   }
 
-  /** @returns {Future[]} the second pane has those of the first that begin at the prompt, until it has its own */
-  get futures() {
-    const { state, pane, store } = this;
-    const all = state.futures.map(unpacked);
-    return pane === "b" && !store.state.b?.futures ? all.filter(({ from }) => from < 0) : all;
-  }
-
-  /** The number of the future that is shown. */
-  get at() {
-    return Math.min(this.state.future, this.futures.length - 1);
-  }
-
-  // What is written, and what is still to be.
-
-  /** All that decides what a future says. @returns {string} */
-  #key(i) {
-    if (i < 0) return JSON.stringify([this.model.base, this.model.hash, this.state.text, this.state.temperature]);
-    const { from, ...own } = this.futures[i];
-    return JSON.stringify([this.#key(from), own]);
-  }
-
-  /** @returns {Written | undefined} */
-  #written(i) {
-    return known.get(this.#key(i));
-  }
-
-  /** All tokens of a future after the prompt. @returns {Token[]} */
-  #tokens(i) {
-    if (i < 0) return [];
-    const { from, at } = this.futures[i];
-    return [...this.#tokens(from).slice(0, at), ...this.#written(i)?.tokens ?? []];
-  }
-
-  /** The text before a token. @param {number} i a future */
-  #before(i, at) {
-    return this.state.text + this.#tokens(i).slice(0, at).map(({ text }) => text).join("");
-  }
-
   willUpdate() {
-    this.futures.forEach(({ from, at }, i) => {
-      const key = this.#key(i);
-      const parent = from < 0 ? null : this.#written(from);
-      const isReady = from < 0 || parent?.isDone || this.#tokens(from).length > at;
-      if (!known.has(key) && isReady) this.#write(key, this.#before(from, at), this.futures[i]);
-    });
+    this.texts.writeNext();
     this.#point();
-  }
-
-  async #write(key, before, { text, tokens, ...sampling }) {
-    const first = text ? [{ text, logProb: null, top: [] }] : [];
-    /** @type {Written} */
-    const written = { tokens: [...first], before: before + text, finish: "", error: null, seconds: 0, isDone: false,
-      stop: new AbortController() };
-    known.set(key, written);
-    const { signal } = written.stop;
-    const { base } = this.model;
-    const { temperature, top_k, top_p, seed } = sampling;
-    const start = performance.now();
-    try {
-      const { text: prompt } = await reached(this.model, written.before, signal);
-      const asked = { prompt, max_tokens: tokens, temperature: temperature * this.state.temperature, top_k, top_p, seed,
-        logprobs: 5 };
-      for await (const { choices: [choice] } of stream("v1/completions", asked, { signal, base })) {
-        if (!choice) continue;
-        for (const token of pieces(choice)) {
-          const isFirst = written.tokens.length === first.length;
-          written.tokens.push(isFirst ? { ...token, text: added(this.model, written.before, token.text) } : token);
-        }
-        written.finish = choice.finish_reason ?? "";
-        written.seconds = (performance.now() - start) / 1000;
-        this.requestUpdate();
-      }
-    } catch (error) {
-      if (!signal.aborted) written.error = /** @type {Error} */ (error);
-    }
-    written.isDone = true;
-    this.requestUpdate();
-  }
-
-  get isWriting() {
-    return this.futures.some((_, i) => this.#written(i)?.isDone === false);
   }
 
   disconnectedCallback() {
     super.disconnectedCallback();
-    for (const [key, written] of known) {
-      if (written.isDone) continue;
-      written.stop.abort();
-      known.delete(key);
-    }
-    for (const key of [...known.keys()].slice(0, -KEPT)) known.delete(key);
+    abandon();
   }
 
   // What is done with it.
 
-  /** @param {Partial<Future>} future of which the rest is as it is chosen @param {number} step that stays selected */
+  /**
+   * @param {Partial<import("./futures.js").Future>} future of which the rest is as it is chosen
+   * @param {number} step that stays selected
+   */
   #add(future, step = -1) {
     clearTimeout(this.timer);
     const text = /** @type {HTMLElement} */ (this.querySelector(".prompt")).textContent;
     const isNew = text !== this.state.text;
     const next = { from: -1, at: 0, text: "", ...this.state.sampling, ...(isNew ? {} : future) };
-    const all = [...(isNew ? [] : this.futures), next];
+    const all = [...(isNew ? [] : this.texts.list), next];
     this.store.hover(null);
     if (step < 0) this.store.unpin();
     this.change({ text, futures: all.map(packed), future: all.length - 1 });
   }
 
-  /** The future that a token of the shown one follows, and where. */
-  #place(at) {
-    let from = this.at;
-    while (from >= 0 && this.futures[from].at >= at) from = this.futures[from].from;
-    return { from, at };
-  }
-
   #goOn() {
-    this.#add(this.at < 0 ? {} : this.#place(this.#tokens(this.at).length));
+    this.#add(this.texts.at < 0 ? {} : this.texts.place(this.texts.tokens(this.texts.at).length));
   }
 
   /** The same place once more, with the next seed. */
   #another() {
-    const { from, at, text } = this.futures[this.at];
-    const same = this.futures.filter((one) => one.from === from && one.at === at && one.text === text);
+    const { from, at, text } = this.texts.list[this.texts.at];
+    const same = this.texts.list.filter((one) => one.from === from && one.at === at && one.text === text);
     this.#add({ from, at, text, seed: Math.max(...same.map(({ seed }) => seed)) + 1 });
   }
 
   /** Write another token at a place, and go on from there. */
   #fork(step, text) {
-    this.#add({ ...this.#place(step), text: added(this.model, this.#before(this.at, step), text) }, step);
+    const before = this.texts.before(this.texts.at, step);
+    this.#add({ ...this.texts.place(step), text: added(this.model, before, text) }, step);
   }
 
   #stop() {
-    const futures = this.futures.map((future, i) => {
-      const written = this.#written(i);
-      if (!written || written.isDone) return future;
-      written.stop.abort();
-      const [key, tokens] = [this.#key(i), written.tokens.length - Number(Boolean(future.text))];
-      known.delete(key);
-      return tokens ? { ...future, tokens, written } : { ...future, tokens: 1, written: undefined };
-    });
-    const kept = futures.map((/** @type {any} */ { written }) => written);
+    const { futures, keep } = this.texts.stopped();
     this.change({ futures: futures.map(packed) }, { typing: true });
-    kept.forEach((written, i) => written && known.set(this.#key(i), Object.assign(written, { isDone: true,
-      finish: "stopped" })));
+    keep();
   }
 
   #begin(text) {
@@ -226,14 +108,14 @@ class RunContinue extends View {
   /** Ask for the whole distribution of the token that is pointed at. */
   #point() {
     const { step } = this.selection;
-    const token = step === null ? null : this.#tokens(this.at)[step];
-    const place = token ? `${step} ${this.#before(this.at, step)}` : "";
+    const token = step === null ? null : this.texts.tokens(this.texts.at)[step];
+    const place = token ? `${step} ${this.texts.before(this.texts.at, step)}` : "";
     if (place === this.place) return;
     this.place = place;
     this.whole = null;
     clearTimeout(this.resting);
     if (!token) return;
-    const before = this.#before(this.at, step);
+    const before = this.texts.before(this.texts.at, step);
     this.resting = setTimeout(async () => {
       try {
         const { text } = await reached(this.model, before);
@@ -245,9 +127,9 @@ class RunContinue extends View {
 
   /** What might have been written at a place. @returns {{rows: any[], caption: any, texts: string[]}} */
   #others(step) {
-    const token = this.#tokens(this.at)[step];
-    const before = this.#before(this.at, step);
-    const future = this.futures[this.#owner(step)];
+    const token = this.texts.tokens(this.texts.at)[step];
+    const before = this.texts.before(this.texts.at, step);
+    const future = this.texts.list[this.texts.owner(step)];
     const same = (text) => added(this.model, before, text) === token.text;
     const sampling = { ...future, temperature: future.temperature * this.state.temperature };
     const natural = sampling.temperature === 1 && !sampling.top_k && sampling.top_p === 1;
@@ -273,17 +155,10 @@ class RunContinue extends View {
     return { rows, texts: listed.map((i) => tokens[i].text), caption: odds };
   }
 
-  /** The future that wrote a token of the one that is shown. */
-  #owner(step) {
-    let at = this.at;
-    while (this.futures[at].from >= 0 && this.futures[at].at > step) at = this.futures[at].from;
-    return at;
-  }
-
   // What is seen.
 
   controls() {
-    const { isWriting, at } = this;
+    const { isWriting, at } = this.texts;
     const main = (name, act) => html`<button type="button" class="button main" title="Ctrl + Enter"
       @click=${() => this.#all(act)}>${name}</button>`;
     return html`${isWriting ? main("Stop", "stop") : main(at < 0 ? "Continue" : "Go on", "goOn")}
@@ -291,13 +166,13 @@ class RunContinue extends View {
         <button type="button" class="button" title="The same place with the next seed"
           @click=${() => this.#all("another")}>Another</button>
         <button type="button" class="button"
-          @click=${() => this.#begin(this.#before(at, Infinity))}>Use as text</button>`}
+          @click=${() => this.#begin(this.texts.before(at, Infinity))}>Use as text</button>`}
       ${shaping(this)} ${field(this, "Tokens", "tokens")} ${field(this, "Seed", "seed")}`;
   }
 
   /** The space key: go on, or stop. */
   step() {
-    if (this.pane === "a") this.#all(this.isWriting ? "stop" : "goOn");
+    if (this.pane === "a") this.#all(this.texts.isWriting ? "stop" : "goOn");
   }
 
   /** One button for both panes. */
@@ -314,12 +189,12 @@ class RunContinue extends View {
   }
 
   draw() {
-    const { at } = this;
-    const all = this.#tokens(at);
-    const written = this.#written(at);
+    const { at } = this.texts;
+    const all = this.texts.tokens(at);
+    const written = this.texts.written(at);
     const isChanged = ["off", "replace", "force"].some((name) => Object.keys(this.state[name]).length);
     const csv = () => [["token", "log_prob"], ...all.map(({ text, logProb }) => [text, logProb ?? ""])];
-    const count = this.futures.length;
+    const count = this.texts.list.length;
     return html`<div class="continuing">
       <w-figure label="Text" .note=${this.#told(written, all.length)} .caption=${this.made(this.#command())}
         .command=${this.#command()} .csv=${csv}>
@@ -332,7 +207,7 @@ class RunContinue extends View {
       </w-figure>
       ${count > 1 ? html`<w-figure class="futures" label="Futures" .note=${`${count}; click one to go back to it`}
         .caption=${this.made()}>
-        <w-tree name="futures of the text" .root=${this.#tree()}
+        <w-tree name="futures of the text" .root=${this.texts.tree()}
           @w-pick=${({ detail }) => this.#go(detail.id)}></w-tree>
       </w-figure>` : nothing}
     </div>`;
@@ -353,15 +228,15 @@ class RunContinue extends View {
       aria-label="Text to continue" data-placeholder="Type the beginning of a text" spellcheck="false"
       @input=${this.#typed} @blur=${this.#take} @keydown=${this.#entered}></span><span class="continued" role="listbox"
       aria-label="Continuation" aria-orientation="horizontal" @keydown=${this.#move}
-      @mouseleave=${() => this.tell("hover", null)}>${repeat(all, (_, i) => `${this.at} ${i}`, token)}</span>${
+      @mouseleave=${() => this.tell("hover", null)}>${repeat(all, (_, i) => `${this.texts.at} ${i}`, token)}</span>${
         written?.isDone === false ? html`<span class="caret"></span>` : nothing}</div>`;
   }
 
   /** The command that writes the last piece of the future. */
   #command() {
-    const { temperature, top_k, top_p, tokens, seed } = this.futures[this.at] ?? this.state.sampling;
+    const { temperature, top_k, top_p, tokens, seed } = this.texts.list[this.texts.at] ?? this.state.sampling;
     const cuts = `${top_k ? ` --top-k ${top_k}` : ""}${top_p < 1 ? ` --top-p ${top_p}` : ""}`;
-    const text = (this.#written(this.at)?.before ?? this.state.text).replaceAll("'", "'\\''");
+    const text = (this.texts.written(this.texts.at)?.before ?? this.state.text).replaceAll("'", "'\\''");
     const drawn = `--temperature ${temperature}${cuts} --max-tokens ${tokens} --seed ${seed}`;
     return `echo '${text}' | weft generate ${this.model.name} ${drawn}`;
   }
@@ -379,31 +254,6 @@ class RunContinue extends View {
     return html`<span role="status">${counted(count, "token")}${speed}${end}</span>`;
   }
 
-  /** The futures as pieces of text: each is cut where others fork. */
-  #tree() {
-    const shownPieces = new Set();
-    for (let i = this.at, to = Infinity; i >= 0; to = this.futures[i].at,
-      i = this.futures[i].from) shownPieces.add(`${i} ${to}`);
-    const lit = (i, from) => [...shownPieces].some((one) => {
-      const [future, to] = one.split(" ").map(Number);
-      return future === i && from < to;
-    });
-    const node = (i, from) => {
-      const all = this.#tokens(i);
-      const forks = this.futures.map((one, n) => ({ ...one, n })).filter((one) => one.from === i && one.at > from);
-      const to = Math.min(all.length, ...forks.map(({ at }) => at));
-      const text = all.slice(from, to).map((token) => token.text).join("");
-      const after = forks.filter(({ at }) => at === to).map(({ n, at }) => node(n, at));
-      const rest = to < all.length ? [node(i, to)] : [];
-      return { id: `${i}.${from}`, label: line(text), title: text, lit: lit(i, from), chosen: i === this.at
-        && to === all.length, children: [...rest, ...after] };
-    };
-    const roots = this.futures.flatMap(({ from }, n) => (from < 0 ? [n] : []));
-    const text = [...line(this.state.text)];
-    const label = text.length > 18 ? `…${text.slice(-17).join("")}` : text.join("") || "(empty)";
-    return { id: "prompt", label, title: this.state.text, lit: true, children: roots.map((n) => node(n, 0)) };
-  }
-
   #go(id) {
     if (id === "prompt") return;
     this.store.hover(null);
@@ -411,9 +261,9 @@ class RunContinue extends View {
   }
 
   inspector() {
-    if (this.at < 0) return nothing;
+    if (this.texts.at < 0) return nothing;
     const { step } = this.selection;
-    const token = step === null ? null : this.#tokens(this.at)[step];
+    const token = step === null ? null : this.texts.tokens(this.texts.at)[step];
     if (!token) return html`<p class="caption hint">${HINT}</p>`;
     const { rows, caption, texts } = this.#others(step);
     return html`<h3>${shown(token.text)} <span class="soft">token ${step + 1}</span></h3>
@@ -422,13 +272,14 @@ class RunContinue extends View {
         .most=${Math.max(...rows.map(({ value }) => value), 0.01)} @w-pick=${(event) => {
         event.stopPropagation();
         const text = texts[event.detail.index];
-        if (isText(text) && added(this.model, this.#before(this.at, step), text) !== token.text) this.#fork(step, text);
+        const isOther = added(this.model, this.texts.before(this.texts.at, step), text) !== token.text;
+        if (isText(text) && isOther) this.#fork(step, text);
       }} @w-hover=${(event) => event.stopPropagation()}></w-bars>`;
   }
 
   spoken() {
     const { step } = this.selection;
-    const token = step === null || this.at < 0 ? null : this.#tokens(this.at)[step];
+    const token = step === null || this.texts.at < 0 ? null : this.texts.tokens(this.texts.at)[step];
     return token?.logProb === null || !token ? "" : `${shown(token.text)}: log-probability ${fixed(token.logProb,
       2)}, ${percent(Math.exp(token.logProb))} by the model itself`;
   }
@@ -448,7 +299,7 @@ class RunContinue extends View {
     super.updated();
     const field = /** @type {HTMLElement} */ (this.querySelector(".prompt"));
     if (document.activeElement !== field && field.textContent !== this.state.text) field.textContent = this.state.text;
-    const written = this.#written(this.at);
+    const written = this.texts.written(this.texts.at);
     const sheet = /** @type {HTMLElement} */ (this.querySelector(".sheet"));
     // what is written stays in sight
     if (written && !written.isDone && this.selection.step === null) sheet.scrollTop = sheet.scrollHeight;
@@ -462,7 +313,7 @@ class RunContinue extends View {
   #entered(event) {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
-    if (!this.isWriting) this.#goOn();
+    if (!this.texts.isWriting) this.#goOn();
   }
 
   #move(event) {
@@ -488,32 +339,16 @@ function bar(text, value, chosen, can, title) {
     title: can ? title : "Not a text by itself" };
 }
 
-/** @param {string} text */
-const line = (text) => text.replaceAll("\n", "↵").trim() || "…";
-
 /**
  * Whether a distribution is the one that a token was drawn from: a text may be cut into tokens in another way than it
  * was written.
- * @param {any} found @param {string} before @param {Token} token @param {any} model
+ * @param {any} found @param {string} before @param {import("./futures.js").Token} token
+ * @param {any} model
  */
 function agrees(found, before, token, model) {
   if (token.logProb === null) return true;
   const own = found.tokens.find(({ text }) => added(model, before, text) === token.text);
   return own ? Math.abs(own.logit - found.log_sum - token.logProb) < 0.02 : found.vocabulary > found.tokens.length;
-}
-
-/**
- * The tokens of a piece, each with the text that it begins; the last of those that are one character has it.
- * @param {any} choice @returns {Token[]}
- */
-function pieces({ text, logprobs: { tokens, token_logprobs: values, top_logprobs: tops, text_offset: offsets } }) {
-  const characters = [...text]; // the service counts Unicode characters
-  const from = offsets[0] ?? 0;
-  return tokens.map((_, i) => ({
-    text: characters.slice(offsets[i] - from, (offsets[i + 1] ?? Infinity) - from).join(""),
-    logProb: values[i],
-    top: Object.entries(tops[i] ?? {}).sort((a, b) => /** @type {number} */ (b[1]) - /** @type {number} */ (a[1])),
-  }));
 }
 
 define("v-run-continue", RunContinue);
