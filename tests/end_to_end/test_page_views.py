@@ -325,7 +325,7 @@ def test_a_path_is_lit_and_equal_words_are_told_apart(page: Page, address: str, 
     assert set(found) == lit
     for some in tree.steps:
         names = [node(page, one).get_attribute("aria-label") for one in some]
-        words = [str(name).split(": path")[0] for name in names]
+        words = [str(name).split(" × ")[0] for name in names]
         assert len(set(words)) == len(words)
 
 

@@ -111,19 +111,19 @@ export class Paths extends Element {
         ${columns.map(({ x, width: wide }, n) => steps[n].map((one) => {
           const share = Math.exp(one.total - steps[n][0].total);
           const before = this.told.get(one.id);
+          const [own, path] = [percent(Math.exp(one.log_prob)), chance(one.total)];
           return svg`<g class="candidate ${is(one)}" data-id=${one.id}
             transform=${`translate(${x} ${middle(one.id) - box / 2})`} role="button" tabindex=${one.id === focusable ? 0
               : -1}
-            aria-label=${`step ${one.step}, ${before ? `${before} `
-              : ""}${label(one.token)}: path ${chance(one.total)}, token ${percent(Math.exp(one.log_prob))}`}
+            aria-label=${`${before ? `${before} ` : ""}${label(one.token)} × ${own} ${path}: step ${one.step}, `
+              + "probability of the token and of the path"}
             @mouseenter=${() => this.tell("point", { id: one.id })} @focus=${() => this.tell("point", { id: one.id })}
               @click=${() => this.tell("force", { id: one.id })}>
             <rect class="box" width=${wide} height=${box} rx="4" /><rect class="share"
               width=${Math.max(2, wide * share)} height=${box} rx="4" />
             <text x=${0.5 * unit} y=${box / 2 + 0.35 * unit}>${before ? svg`<tspan class="before">${before} </tspan>`
-              : nothing}${label(one.token)}<tspan class="factor"
-              dx=${0.4 * unit}>× ${percent(Math.exp(one.log_prob))}</tspan></text>
-            <text class="chance" x=${wide - 0.5 * unit} y=${box / 2 + 0.35 * unit}>${chance(one.total)}</text></g>`;
+              : nothing}${label(one.token)} <tspan class="factor" dx=${0.15 * unit}>× ${own}</tspan> </text>
+            <text class="chance" x=${wide - 0.5 * unit} y=${box / 2 + 0.35 * unit}>${path}</text></g>`;
         }))}
       </svg></div>
       ${left ? html`<button type="button" class="beyond left unsaved"

@@ -135,7 +135,7 @@ class DecideSearch extends View {
     const { alpha } = this;
     const likeliest = [...found].sort((a, b) => b.log_prob - a.log_prob)[0];
     const power = alpha.toFixed(1);
-    return html`<section class="why"><h2>Complete translations, and why the winner won</h2>
+    return html`<section class="why" tabindex="0"><h2>Complete translations, and why the winner won</h2>
       <p><b dir="auto">${first.text}</b> wins with <math displaystyle="true">
         <mfrac><mrow><mi>log</mi><mi>P</mi></mrow><msup><mi>length</mi><mi>α</mi></msup></mfrac>
         <mo>=</mo><mfrac><mn>${fixed(first.log_prob, 3)}</mn>
