@@ -345,7 +345,7 @@ class Change extends View {
       const one = ranked?.heads.find((/** @type {any} */ other) => is(other, head));
       return one && `${fixed(one.loss, 4)}, 95 % interval ${fixed(one.low, 4)} to ${fixed(one.high, 4)}`;
     };
-    const rows = known.map((one) => ({ label: `${title(one.kind)} ${one.layer}·${one.head}`, value: effect(one),
+    const rows = known.map((one) => ({ label: `${one.layer}·${one.head} ${title(one.kind)}`, value: effect(one),
       number: fixed(effect(one), 4), title: interval(one), dim: among(off, one) }));
     const picked = (/** @type {CustomEvent} */ event) => {
       stop(event);
