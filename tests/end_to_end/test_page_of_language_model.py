@@ -350,3 +350,12 @@ def test_a_head_can_be_switched_off(page: Page, address: str, model: Generator) 
     without = model.attention(TEXT, what_if=WhatIf(off=[Head("decoder", 1, 3)]))
     expect(page.locator("main")).to_contain_text(without.translation.split("\n")[0].strip())
     expect(page.get_by_role("button", name="take back: Self-attention 1·3 off")).to_be_visible()
+
+
+def test_a_text_is_continued_without_a_head(page: Page, address: str, model: Generator) -> None:
+    page.goto(f"{address}#/run?text={quote_plus(TEXT)}&off=decoder.1.3")
+    page.get_by_label("Tokens").fill("40")
+    page.get_by_role("button", name="Continue").click()
+    [[own]] = model.complete([TEXT], Sampling(0.8), max_tokens=40, seed=1, off=(Head("decoder", 1, 3),))
+    [[whole]] = model.complete([TEXT], Sampling(0.8), max_tokens=40, seed=1)
+    assert written(page) == TEXT + own.text != TEXT + whole.text

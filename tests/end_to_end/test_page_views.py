@@ -133,6 +133,14 @@ def test_alternatives_have_differences_and_scores(page: Page, address: str, mode
     assert rows.locator("td:first-child").all_inner_texts() == texts
 
 
+def test_alternatives_of_a_changed_sentence(page: Page, address: str, model: weft.Translator) -> None:
+    open_view(page, address, "run", TIRED, "&replace.11=wide")
+    found = model.search_tree(TIRED, WhatIf(replace={11: "wide"})).ended
+    expect(page.locator(".alternatives tr.winning td").first).to_have_text(found[0].text)
+    expect(page.locator(".output")).to_have_text(found[0].text)
+    assert number(page.locator(".alternatives tr.winning .score").inner_text()) == round(found[0].score, 3)
+
+
 def test_words_with_multibyte_characters_are_highlighted(page: Page, address: str) -> None:
     open_view(page, address, "run", "Zoë likes 🍵 tea – a lot.")
     page.locator(".output .token").first.hover()

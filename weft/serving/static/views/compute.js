@@ -33,10 +33,12 @@ class Compute extends View {
     return this.unit ?? ranked?.head ?? 1;
   }
 
-  /** The query: the first one, where this text has not as many tokens as an address or the other pane says. */
+  /** The query: where none is chosen, or this text has fewer tokens, the first one, or the one that sees the most. */
   get token() {
     const { query } = this.store.state.pin;
-    return query !== null && this.known === this.axis && query < this.seen.queries.length ? query : 0;
+    const count = this.known === this.axis ? this.seen.queries.length : 0;
+    if (query !== null && query < count) return query;
+    return this.site.keys === "shifted" && count ? count - 1 : 0;
   }
 
   /** What the tokens depend on. */

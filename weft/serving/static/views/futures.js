@@ -62,7 +62,7 @@ export class Futures {
   /** All that decides what a future says. @returns {string} */
   key(i) {
     const { model, state } = this.view;
-    if (i < 0) return JSON.stringify([model.base, model.hash, state.text, state.temperature]);
+    if (i < 0) return JSON.stringify([model.base, model.hash, state.text, state.temperature, state.off]);
     const { from, ...own } = this.list[i];
     return JSON.stringify([this.key(from), own]);
   }
@@ -110,7 +110,7 @@ export class Futures {
     try {
       const { text: prompt } = await reached(this.view.model, written.before, signal);
       const asked = { prompt, max_tokens: tokens, top_k, top_p, seed, logprobs: 5,
-        temperature: temperature * this.view.state.temperature };
+        temperature: temperature * this.view.state.temperature, off: this.view.state.off };
       for await (const { choices: [choice] } of stream("v1/completions", asked, { signal, base })) {
         if (!choice) continue;
         for (const token of pieces(choice)) {

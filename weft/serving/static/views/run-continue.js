@@ -15,7 +15,7 @@ const BARS = 12; // of a distribution
 const PAUSE = 300; // milliseconds after the last key
 const REST = 120; // milliseconds on a token before its whole distribution is asked for
 const HINT = "Point at a written token to see what it was drawn from. Click it, then another: the text forks.";
-const UNCHANGED = "What is changed in the model does not hold here: texts are written by the model as it is.";
+const UNCHANGED = "Replaced and forced tokens do not hold here: the text is written as it stands.";
 
 class RunContinue extends View {
   static properties = { whole: { state: true } };
@@ -119,7 +119,7 @@ class RunContinue extends View {
     this.resting = setTimeout(async () => {
       try {
         const { text } = await reached(this.model, before);
-        const found = await post("api/next", { text }, { base: this.model.base });
+        const found = await post("api/next", { text, off: this.state.off }, { base: this.model.base });
         if (place === this.place && agrees(found, before, token, this.model)) this.whole = found;
       } catch { /* the five likeliest are there */ }
     }, REST);
@@ -192,7 +192,7 @@ class RunContinue extends View {
     const { at } = this.texts;
     const all = this.texts.tokens(at);
     const written = this.texts.written(at);
-    const isChanged = ["off", "replace", "force"].some((name) => Object.keys(this.state[name]).length);
+    const isChanged = ["replace", "force"].some((name) => Object.keys(this.state[name]).length);
     const csv = () => [["token", "log_prob"], ...all.map(({ text, logProb }) => [text, logProb ?? ""])];
     const count = this.texts.list.length;
     return html`<div class="continuing">

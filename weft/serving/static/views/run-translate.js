@@ -38,6 +38,7 @@ class RunTranslate extends View {
     /** @type {any} */ this.timer = 0;
     this.stop = new AbortController();
     this.run = this.ask(() => ["api/run", { top: RIVALS, target: null }]); // the chosen sentence, with what is changed
+    this.tree = this.ask(() => this.isChanged ? ["api/search", { beam: this.model.search.width }] : null);
   }
 
   disconnectedCallback() {
@@ -241,8 +242,8 @@ class RunTranslate extends View {
   /** The other translations of the chosen sentence, and how probable each is. */
   #alternatives() {
     const one = this.chosen;
-    if (!one?.found) return nothing;
-    const { translations } = one.found;
+    const translations = this.isChanged ? this.tree.data?.ended : one?.found?.translations;
+    if (!one || !translations) return nothing;
     const [best] = translations;
     const list = translations.filter((/** @type {any} */ { text }, /** @type {number} */ i) =>
       translations.findIndex((/** @type {any} */ other) => other.text === text) === i);
