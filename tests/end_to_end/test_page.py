@@ -23,6 +23,7 @@ from playwright.sync_api import Browser, Locator, Page, expect  # isort: skip
 
 __all__ = ["browser", "fresh_page"]
 TIRED = "The animal didn't cross the street because it was too tired."
+SVG = "{http://www.w3.org/2000/svg}"
 MODES = ("lines", "arcs", "matrix", "grid")
 
 
@@ -253,19 +254,27 @@ def test_a_second_pane_and_what_differs(page: Page, address: str, model: weft.Tr
     page.keyboard.press("b")
     second = page.locator("w-input[pane=b]").get_by_label("English")
     expect(second).to_be_focused()
-    expect(page.locator("v-look-difference .between path")).to_have_count(0)  # nothing is other yet
+    expect(page.locator("v-look-difference .empty")).to_have_text("Nothing changed here.")
     second.fill(TIRED.replace("tired", "bored"))
     second.press("Enter")
     lines = page.locator("v-look-difference .between path")
     expect(lines.first).to_be_attached()
     a, b = (model.attention(text).of("encoder", 3, 2) for text in (TIRED, TIRED.replace("tired", "bored")))
     if a.shape == b.shape:
-        expect(lines).to_have_count(int(((b - a).abs() >= 0.05).sum()))
+        change = (b - a).abs()
+        expect(lines).to_have_count(int((change >= 0.05 * change.max()).sum()))
     assert "b.text=" in page.url
     page.locator("v-look[pane=a] .queries li").nth(8).click()
     for pane in ("a", "b"):
         expect(page.locator(f"v-look[pane={pane}] .queries li.chosen")).to_have_text("it")
     expect(page.locator("v-look-difference .queries li.chosen")).to_have_text("it")
+    drawn = figure(page, "v-look-difference w-figure")
+    caption = "".join(list(drawn.iter(f"{SVG}text"))[-1].itertext())
+    assert f"A: “{TIRED}” · B: “{TIRED.replace('tired', 'bored')}”" in caption
+    assert "weft attend" not in caption
+    if a.shape == b.shape:
+        most = float((b - a).abs()[8].max())  # of the token that is selected
+        expect(page.locator("v-look-difference .figure-head")).to_contain_text(f"largest change {float(f'{most:.2g}')}")
     page.get_by_role("radio", name="All heads").check()
     expect(page.locator("v-look-difference .grid button")).to_have_count(12)
     page.keyboard.press("b")
@@ -325,7 +334,8 @@ def test_a_figure_saves_what_is_seen(page: Page, address: str, seen: AttentionMa
         return file
 
     drawing = ElementTree.parse(saved("SVG")).getroot()
-    words = [text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")]
+    words = ["".join(text.itertext()) for text in drawing.iter(f"{SVG}text")]
+    assert len(list(drawing.iter(f"{SVG}linearGradient"))) == (mode in ("matrix", "grid"))  # what its colours mean
     assert str(words[0]).startswith("Encoder attention")
     assert f"weights {page.evaluate('fetch(`api/model`).then(a => a.json()).then(m => m.hash)')}" in str(words[-1])
     assert "weft attend en-de" in str(words[-1])
@@ -334,8 +344,91 @@ def test_a_figure_saves_what_is_seen(page: Page, address: str, seen: AttentionMa
         table = list(csv.reader(saved("CSV").open(encoding="utf-8")))
         assert float(table[1][-1]) == pytest.approx(float(seen.of("encoder", 3, 2)[0, 0]), abs=6e-4)
     if mode == "lines":
-        assert len(list(drawing.iter("{http://www.w3.org/2000/svg}path"))) == strokes(page).count()
+        assert len(list(drawing.iter(f"{SVG}path"))) == strokes(page).count()
     assert saved("PNG").read_bytes().startswith(b"\x89PNG")
+
+
+def figure(page: Page, which: str = "w-figure") -> ElementTree.Element:
+    """A figure as it is saved."""
+    settled(page)
+    return ElementTree.fromstring(page.evaluate("which => document.querySelector(which).drawing", which))
+
+
+def test_a_saved_figure_names_what_if(page: Page, address: str) -> None:
+    """What `weft attend` cannot draw has no command."""
+    open_view(page, address, "look", more="&at=encoder.3.mix:2&off=cross.2.2&temperature=0.5")
+    page.locator(".what-if").first.wait_for()
+    caption = "".join(list(figure(page).iter(f"{SVG}text"))[-1].itertext())
+    assert f"“{TEXT}” · without encoder–decoder 2·2" in caption
+    assert "weft attend" not in caption
+    assert page.get_by_role("button", name="Copy command", include_hidden=True).count() == 0
+    open_view(page, address, "look", TIRED, "&at=encoder.3.mix:2&replace.10=wide&share=0.5")
+    expect(page.locator(".what-if")).to_contain_text("→ wide")
+    page.wait_for_timeout(300)
+    caption = "".join(list(figure(page).iter(f"{SVG}text"))[-1].itertext())
+    assert f"“{TIRED}”, the strongest 50 % of each row · " in caption
+    assert caption.endswith(page.locator(".what-if").inner_text().removesuffix("×").strip())
+    open_view(page, address, "look", f"A dog. {TEXT}", "&at=encoder.3.mix:2&sentence=2")
+    caption = "".join(list(figure(page).iter(f"{SVG}text"))[-1].itertext())
+    assert f'weft attend en-de "{TEXT}"' in caption  # the sentence that is drawn
+
+
+def test_a_saved_computation_has_its_fractions_and_roots(page: Page, address: str) -> None:
+    open_view(page, address, "compute", more="&at=encoder.3.mix:2")
+    page.locator("msqrt").first.wait_for()
+    marks = [path.get("class") for path in figure(page).iter(f"{SVG}path")]
+    assert marks.count("fraction") == page.locator("mfrac").count() == 3
+    assert marks.count("root") == 1
+
+
+def test_a_saved_diagram_has_its_arrows_above_its_blocks(page: Page, address: str) -> None:
+    open_view(page, address, "model")
+    drawn = list(figure(page).iter())
+    paths = [i for i, one in enumerate(drawn) if one.tag == f"{SVG}path"]
+    blocks = [i for i, one in enumerate(drawn) if one.tag == f"{SVG}text" and one.text == "feed-forward"]
+    assert len(paths) == page.locator(".diagram > svg path").count() > 5
+    assert min(paths) > max(blocks)
+
+
+def test_a_figure_that_scrolls_is_saved_whole(browser: Browser, address: str) -> None:
+    words = " ".join(["The dog and the cat"] * 12)
+    for page in watched(browser, address, viewport={"width": 500, "height": 500}):
+        open_view(page, address, "look", words, "&at=encoder.3.mix:2&mode=matrix")
+        scrolling = page.locator("w-matrix")
+        scrolling.evaluate("one => one.scrollTo(80, 90)")
+        wide, high = scrolling.evaluate("one => [one.scrollWidth, one.scrollHeight]")
+        seen = scrolling.evaluate("one => one.clientWidth")
+        drawn = figure(page)
+        assert wide > seen
+        assert float(drawn.attrib["width"]) >= wide
+        assert float(drawn.attrib["height"]) >= high
+        assert not list(drawn.iter(f"{SVG}clipPath"))
+        assert scrolling.evaluate("one => [one.scrollLeft, one.scrollTop]") == [80, 90]
+
+
+@pytest.mark.parametrize(
+    ("view", "mode", "pixel"),
+    [
+        ("look", "grid", ".grid canvas"),
+        ("look", "matrix", ".matrix rect"),
+        ("compute", "lines", ".vectors canvas"),
+    ],
+)
+def test_colours_are_those_of_the_theme_at_once(page: Page, address: str, view: str, mode: str, pixel: str) -> None:
+    open_view(page, address, view, more=f"&at=encoder.3.mix:2&mode={mode}")
+    colours = """all => all.slice(0, 40).map(one => one.getContext ? one.toDataURL() : one.getAttribute("fill"))"""
+    marks = page.locator(pixel)
+    marks.first.wait_for()
+    settled(page)
+    light = marks.evaluate_all(colours)
+    page.get_by_role("button", name="dark or light").click()
+    page.wait_for_timeout(100)
+    dark = marks.evaluate_all(colours)
+    assert dark != light
+    page.reload()  # dark from the beginning
+    marks.first.wait_for()
+    settled(page)
+    assert marks.evaluate_all(colours) == dark
 
 
 def test_keyboard_alone(page: Page, address: str) -> None:

@@ -66,13 +66,14 @@ export class Question {
     this.isEmpty = false;
     this.busy = false;
     this.asked = "";
+    this.text = ""; // that was read: one sentence, or all
     this.stop = new AbortController();
     host.questions.push(this);
     host.addController(this);
   }
 
   get pane() {
-    return this.own ?? this.host.pane;
+    return this.own ?? (this.host.pane === "b" ? "b" : "a");
   }
 
   get model() {
@@ -106,6 +107,7 @@ export class Question {
       const { text } = this.whole ? store.of(this.pane) : await looked(store, this.pane, model);
       signal.throwIfAborted();
       this.isEmpty = !text.trim();
+      this.text = text;
       const asking = { signal, base: model.base, binary: this.binary };
       const data = this.isEmpty ? null : await post(path, { text, ...fields, ...body }, asking);
       signal.throwIfAborted();
@@ -134,6 +136,16 @@ export const asking = (Base) => class extends Base {
    */
   ask(make, options) {
     return new Question(/** @type {any} */ (this), make, options);
+  }
+
+  /** What an answer was about: one sentence, or all the text. */
+  get read() {
+    return this.questions.find(({ text }) => text)?.text ?? this.state.text;
+  }
+
+  /** The line of input has asked for them. @param {Pane} pane */
+  stood(pane) {
+    return /** @type {any} */ (document.querySelector(`w-input[pane=${pane === "b" ? "b" : "a"}]`))?.stood;
   }
 
   problem() {

@@ -18,7 +18,7 @@ export class Element extends LitElement {
 
   static measured = false;
 
-  #themed = () => this.requestUpdate("theme");
+  #themed = () => this.requestUpdate(); // with a name, lit draws only if that property changed
   #resized = new ResizeObserver(() => this.#measure());
 
   constructor() {

@@ -12,8 +12,9 @@ export class Figure extends Element {
   static properties = {
     label: { type: String }, // the title
     note: { attribute: false }, // beside the title, small: a text or a template
-    caption: { type: String }, // below a saved figure: the model, its hash, and how to make it again
+    caption: { attribute: false }, // below a saved figure: the model, its hash, how to make it again; or () => that
     command: { type: String }, // `weft …`, which makes the same numbers
+    legend: { attribute: false }, // what the colours of a saved figure mean: {from, to, signed, said}
     csv: { attribute: false }, // () => rows, the first with names
     said: { state: true },
   };
@@ -22,8 +23,9 @@ export class Figure extends Element {
     super();
     this.label = "";
     /** @type {any} */ this.note = nothing;
-    this.caption = "";
+    /** @type {string | (() => string)} */ this.caption = "";
     this.command = "";
+    /** @type {import("weft/saving.js").Legend | null} */ this.legend = null;
     /** @type {(() => (string | number)[][]) | null} */ this.csv = null;
     this.said = "";
   }
@@ -58,7 +60,7 @@ export class Figure extends Element {
   get drawing() {
     const head = /** @type {HTMLElement} */ (this.querySelector(".figure-head"));
     const place = /** @type {HTMLElement} */ (head.nextElementSibling);
-    return toSVG(place, [this.label, this.caption]);
+    return toSVG(place, [this.label, typeof this.caption === "string" ? this.caption : this.caption()], this.legend);
   }
 
   /** @param {"svg" | "png" | "csv"} kind */

@@ -7,7 +7,7 @@ import { Element, classMap, define, hasCome, html, moved, nothing, styleMap, svg
 import { labels } from "weft/words.js";
 
 const FAINTEST = 0.015; // fainter curves are invisible, and there are thousands of them
-const LEAST_DIFFERENCE = 0.05; // that counts as a change
+const LEAST_DIFFERENCE = 0.05; // of the largest change: smaller ones are not drawn
 const MARKS = 3000; // more are drawn on a canvas
 const LEAST = 12; // pixels of a row
 
@@ -65,7 +65,7 @@ export class Lines extends Element {
         const end = onlyKey === null || onlyQuery !== null ? this.keys.length : onlyKey + 1;
         for (let key = onlyKey === null || onlyQuery !== null ? 0 : onlyKey; key < end; key++) {
           const weight = map[query]?.[key] ?? 0;
-          if (Math.abs(weight) < (this.signed ? LEAST_DIFFERENCE : FAINTEST)) continue;
+          if (Math.abs(weight) < (this.signed ? LEAST_DIFFERENCE * this.most : FAINTEST)) continue;
           const tint = this.signed ? `var(--diverging-${weight > 0 ? 4 : 0})` : colour;
           marks.push({ d: path(query, key, shift), colour: tint, weight: Math.min(1,
             (Math.abs(weight) / this.most) * 1.1) });
@@ -121,8 +121,9 @@ export class Lines extends Element {
     const wide = Math.max(3, Math.min(unit * 0.6, (unit * 4) / count));
     const { query } = this.selected;
     const cells = query === null ? [] : this.layers.flatMap(({ map, colour }, n) =>
-      this.keys.map((_, key) => ({ n, key, weight: map[query]?.[key] ?? 0, colour }))).filter(({ weight }) =>
-        weight >= FAINTEST);
+      this.keys.map((_, key) => ({ n, key, weight: this.signed ? Math.abs(map[query]?.[key] ?? 0) / this.most
+        : map[query]?.[key] ?? 0, colour: this.signed ? `var(--diverging-${map[query]?.[key] > 0 ? 4 : 0})`
+        : colour }))).filter(({ weight }) => weight >= FAINTEST);
     return html`<svg class="strip" aria-hidden="true" width=${count * wide + 2}
       height=${height}>${cells.map(({ n, key, weight, colour }) =>
       svg`<rect x=${n * wide} y=${((key + 0.12) * row).toFixed(1)} width=${(wide - 1).toFixed(1)}

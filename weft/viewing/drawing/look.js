@@ -5,7 +5,7 @@ import { COLOURS, headColour } from "weft/colours.js";
 import { menu, numbers, pressing, segmented, slider } from "weft/controls.js";
 import { classMap, html, nothing, styleMap } from "weft/element.js";
 import { counted, isEnd, label, labels, signed } from "weft/words.js";
-import { View } from "weft/view.js";
+import { View, quoted } from "weft/view.js";
 import "weft/bars.js";
 import "weft/figure.js";
 import "weft/grid.js";
@@ -189,6 +189,25 @@ export class Looking extends View {
     return { queries: seen.queries, keys: seen.keys, layers };
   }
 
+  /** What is not drawn, in words: `weft attend` draws it all. @returns {string[]} */
+  get left() {
+    if (this.mode === "grid") return [];
+    const { share, ends, mean: averaged } = this.state;
+    const { heads, mode, site } = this;
+    const isPart = heads.length > 1 && heads.length < site.units;
+    return [
+      ...(share < 1 && mode !== "matrix" ? [`the strongest ${Math.round(share * 100)} % of each row`] : []),
+      ...(!ends && this.hasEnds ? ["without (start) and (end)"] : []),
+      ...(isPart ? [`heads ${heads.join(", ")}`] : []),
+      ...(averaged && mode !== "matrix" && heads.length > 1 ? ["mean of the heads"] : []),
+    ];
+  }
+
+  /** What the colours of a saved figure mean. @returns {import("weft/saving.js").Legend | null} */
+  get legend() {
+    return this.mode === "matrix" || this.mode === "grid" ? { from: "0", to: "1" } : null;
+  }
+
   /** The layer and heads that are shown, in words. */
   get which() {
     const { site, heads } = this;
@@ -200,6 +219,11 @@ export class Looking extends View {
     return `${layer}, ${this.state.mean || this.mode === "matrix" ? "mean of " : ""}${several}`;
   }
 
+  /** What is said instead of drawing nothing. @param {any} drawn @returns {string} */
+  empty(drawn) {
+    return drawn.queries.length ? "" : "There is nothing to draw.";
+  }
+
   /** The title of a figure. @param {string} title */
   titled(title) {
     return title;
@@ -207,23 +231,28 @@ export class Looking extends View {
 
   draw() {
     const kind = this.kind(this.site.kind);
-    const shared = { caption: this.made(this.command), command: this.command };
+    const command = this.assumed.length || this.left.length ? "" : this.command;
+    // what stood in place of a word is known later
+    const caption = () => this.made(command || !this.command ? command : [quoted(this.read), ...this.left].join(", "));
+    const shared = { caption, command };
     if (this.mode === "grid") return this.#grid(kind, shared);
     const { drawn } = this;
     if (!drawn) return nothing;
+    const missing = this.empty(drawn);
     const title = this.titled(`${named(kind)}, ${this.which}`);
     const { query, key } = this.selection;
     const within = (at, tokens) => (at !== null && at < tokens.length ? at : null);
     const selected = { query: within(query, drawn.queries), key: within(key, drawn.keys) };
-    const drawing = this.mode === "matrix"
+    const drawing = missing ? html`<p class="empty">${missing}</p>` : this.mode === "matrix"
       ? html`<w-matrix .queries=${drawn.queries} .keys=${drawn.keys} .map=${drawn.layers[0].map} .selected=${selected}
           .whole=${this.state.whole} .most=${this.most} ?signed=${this.isSigned} name=${title}></w-matrix>`
       : html`<w-lines .queries=${drawn.queries} .keys=${drawn.keys} .layers=${drawn.layers} .selected=${selected}
       ?arcs=${this.mode === "arcs"} .shift=${this.isShifted ? 1 : 0} .most=${this.most} ?signed=${this.isSigned}
           .titles=${[kind.query_title, kind.key_title]}></w-lines>`;
-    return html`<w-figure label=${title} .note=${this.isWide ? this.spoken() : this.isSigned ? this.scale : nothing}
+    return html`<w-figure label=${title} .note=${missing ? nothing : this.isSigned ? this.scale
+      : this.isWide ? this.spoken() : nothing}
       .caption=${shared.caption}
-      .command=${shared.command}
+      .command=${shared.command} .legend=${this.legend}
       .csv=${() => csv(drawn)}>${drawing}</w-figure>`;
   }
 
@@ -237,7 +266,8 @@ export class Looking extends View {
         chosen: site.layer === layer + 1 && unit === head + 1 })),
     }));
     const most = Math.max(...found.pictures.map((heads) => heads.length));
-    return html`<w-figure label=${`${named(kind)}, all layers and heads`} .caption=${caption} .command=${command}>
+    return html`<w-figure label=${`${named(kind)}, all layers and heads`} .caption=${caption} .command=${command}
+      .legend=${this.legend}>
       <w-grid .rows=${rows} .columns=${numbers(most).map(([n]) => (most <= 12 ? `head ${n}` : most <= 16 || n === 1
         || n % 4 === 0 ? `${n}` : ""))} .size=${{ rows: found.queries.length, columns: found.keys.length }}
         name="layers and heads; Enter opens one" @w-pick=${(/** @type {CustomEvent} */ { detail }) =>
@@ -300,7 +330,8 @@ export class Looking extends View {
     }
     return html`<p class="caption"><b>${shares.name}</b> ${shares.says}</p>
       <w-bars .rows=${shares.most.map((row) => ({ ...row, number: this.isSigned ? signed(row.value, 4)
-        : row.value.toFixed(4) }))} name=${`${shares.name} ${shares.says}`}></w-bars>`;
+        : row.value.toFixed(4) }))} .most=${this.isSigned ? this.most : 1}
+        name=${`${shares.name} ${shares.says}`}></w-bars>`;
   }
 
   spoken() {

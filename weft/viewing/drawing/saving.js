@@ -1,10 +1,13 @@
 // @ts-check
 // A drawing as it is seen, as SVG: boxes, text as text, what is SVG already, and what canvases say they have drawn.
 
+import { heat } from "weft/colours.js";
+
 const SHAPE = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap",
-  "opacity",
-  "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline", "visibility"];
+  "stroke-linejoin", "opacity", "font-family", "font-size", "font-style", "font-weight",
+  "text-anchor", "dominant-baseline", "visibility"];
 const MARGIN = 12; // pixels around a saved drawing
+const LINE = 15; // pixels of a line of the caption
 const SCALE = 3; // pixels of a PNG for one of the screen
 
 const escaped = (text) => text.replace(/[&<>"]/g, (found) => `&#${found.charCodeAt(0)};`);
@@ -30,28 +33,113 @@ function hex(colour) {
   return found;
 }
 
-/** @param {HTMLElement} root @param {string[]} words above and below the drawing: its title and its caption */
-export function toSVG(root, [title, caption]) {
+/** @typedef {{signed?: boolean, from: string, to: string, said?: string}} Legend what the colours mean */
+
+/**
+ * @param {HTMLElement} root
+ * @param {string[]} words above and below the drawing: its title and its caption
+ * @param {Legend | null} [legend]
+ */
+export function toSVG(root, words, legend = null) {
+  const back = unrolled(root);
+  try {
+    return drawn(root, words, legend);
+  } finally {
+    back();
+  }
+}
+
+/**
+ * Make what scrolls as large as what is in it, until the function that is returned is called.
+ * @param {HTMLElement} root
+ */
+function unrolled(root) {
+  /** @type {(() => void)[]} */
+  const back = [];
+  for (const element of /** @type {HTMLElement[]} */ ([root, ...root.querySelectorAll("*")])) {
+    if (!(element instanceof HTMLElement) || !scrolls(getComputedStyle(element))) continue;
+    const { scrollWidth, scrollHeight, clientWidth, clientHeight, offsetWidth, offsetHeight } = element;
+    const [wide, high] = [scrollWidth > clientWidth, scrollHeight > clientHeight];
+    if (!wide && !high) continue;
+    const { style: { cssText }, scrollLeft, scrollTop } = element;
+    Object.assign(element.style, { maxWidth: "none", maxHeight: "none" },
+      wide ? { minWidth: `${scrollWidth + offsetWidth - clientWidth}px` } : {},
+      high ? { minHeight: `${scrollHeight + offsetHeight - clientHeight}px` } : {});
+    back.push(() => {
+      element.style.cssText = cssText;
+      Object.assign(element, { scrollLeft, scrollTop });
+    });
+  }
+  return () => back.reverse().forEach((one) => one());
+}
+
+/** @param {CSSStyleDeclaration} style */
+const scrolls = ({ overflowX, overflowY }) => [overflowX, overflowY].some((one) => one === "auto" || one === "scroll");
+
+/** Words in lines that are no wider than this. @param {string} words @param {number} width */
+function wrapped(words, width) {
+  /** @type {string[]} */
+  const found = [];
+  for (const word of words.split(" ")) {
+    const longer = `${found.at(-1)} ${word}`;
+    if (found.length && paint.measureText(longer).width <= width) found[found.length - 1] = longer;
+    else found.push(word);
+  }
+  return found;
+}
+
+/** @param {HTMLElement} root @param {string[]} words @param {Legend | null} legend */
+function drawn(root, [title, caption], legend) {
   const box = root.getBoundingClientRect();
   const [left, top] = [box.left - MARGIN, box.top - MARGIN - 26];
-  const place = { left, top, clips: 0, found: /** @type {string[]} */ ([]) };
+  const place = { left, top, right: box.right, bottom: box.bottom, clips: 0, found: /** @type {string[]} */ ([]) };
   walk(root, place);
   const style = getComputedStyle(root);
   const ink = hex(style.color).colour;
-  const [width, height] = [box.width + 2 * MARGIN, box.height + 2 * MARGIN + 26 + 22];
+  const width = place.right - left + MARGIN;
+  const below = place.bottom - top + MARGIN;
+  paint.font = `11px ${style.fontFamily}`;
+  const said = wrapped(caption, width - 2 * MARGIN);
+  const scale = legend ? 24 : 0;
+  const height = below + scale + 8 + LINE * said.length;
   const font = escaped(style.fontFamily);
   const text = (words, y, more) =>
     `<text x="${MARGIN}" y="${round(y)}" font-family="${font}" fill="${ink}" ${more}>${escaped(words)}</text>`;
   const [w, h] = [width, height].map(round);
+  const y = (line) => round(below + scale + LINE * (line + 0.75));
+  const told = said.length === 1 ? escaped(caption) : said.map((line, i) =>
+    `<tspan x="${MARGIN}" y="${y(i)}">${escaped(line)}</tspan>`).join(" ");
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}" viewBox="0 0 ${w} ${h}">
 <rect width="100%" height="100%" fill="${hex(getComputedStyle(document.body).backgroundColor).colour}"/>
 ${text(title, 24, 'font-size="15" font-weight="600"')}
 ${place.found.join("\n")}
-${text(caption, height - 10, 'font-size="11" fill-opacity="0.75"')}
+${legend ? scaled(legend, below, font, ink) : ""}
+<text x="${MARGIN}" y="${y(0)}" font-family="${font}" fill="${ink}" font-size="11" fill-opacity="0.75">${told}</text>
 </svg>`;
 }
 
-/** @typedef {{left: number, top: number, clips: number, found: string[]}} Place */
+/**
+ * The colours from the least to the most.
+ * @param {Legend} legend
+ * @param {number} y
+ * @param {string} font
+ * @param {string} ink
+ */
+function scaled({ signed = false, from, to, said = "" }, y, font, ink) {
+  const stops = [0, 0.25, 0.5, 0.75, 1].map((at) =>
+    `<stop offset="${at}" stop-color="${hex(heat(signed ? 2 * at - 1 : at, signed)).colour}"/>`);
+  const start = MARGIN + paint.measureText(from).width + 6;
+  const text = (x, words) => `<text x="${round(x)}" y="${round(y + 10)}" font-family="${font}" font-size="11" ` +
+    `fill="${ink}" fill-opacity="0.75">${escaped(words)}</text>`;
+  return `<g class="scale"><linearGradient id="colours">${stops.join("")}</linearGradient>${text(MARGIN, from)}` +
+    `<rect x="${round(start)}" y="${round(y)}" width="120" height="12" rx="2" fill="url(#colours)" stroke="${ink}" ` +
+    `stroke-opacity="0.2"/>${text(start + 126, [to, said].filter(Boolean).join(", "))}</g>`;
+}
+
+/**
+ * @typedef {{left: number, top: number, right: number, bottom: number, clips: number, found: string[]}} Place
+ *   right and bottom: where what is found ends
+ */
 
 /** @param {Element} element @param {Place} place */
 function walk(element, place) {
@@ -61,8 +149,12 @@ function walk(element, place) {
   const box = element.getBoundingClientRect();
   if (element instanceof SVGSVGElement) return void place.found.push(copied(element, box, place));
   if (element instanceof HTMLCanvasElement) return void place.found.push(canvas(element, box, place));
-  boxed(style, box, place);
-  const isClipped = style.overflowX !== "visible" && (element.scrollWidth > element.clientWidth + 1
+  boxed(style, box, place, !element.matches(":focus-visible"));
+  if (element instanceof HTMLElement && scrolls(style)) Object.assign(place, {
+    right: Math.max(place.right, box.right), bottom: Math.max(place.bottom, box.bottom) });
+  if (element.localName === "mfrac") bar(element, style, place);
+  if (element.localName === "msqrt") radical(element, style, place);
+  const isClipped = style.overflowX !== "visible" && !scrolls(style) && (element.scrollWidth > element.clientWidth + 1
     || element.scrollHeight > element.clientHeight + 1);
   if (isClipped) {
     const name = `clip${place.clips += 1}`;
@@ -70,20 +162,56 @@ function walk(element, place) {
     place.found.push(`<clipPath id="${name}"><rect x="${x}" y="${y}" width="${w}" height="${h}"/></clipPath>`,
       `<g clip-path="url(#${name})">`);
   }
-  for (const child of element.childNodes) {
+  for (const child of stacked(element)) {
     if (child instanceof Element) walk(child, place);
     else if (child instanceof Text && child.data.trim()) lines(child, style, place);
   }
   if (isClipped) place.found.push("</g>");
 }
 
+/** What is in an element, from the lowest to the highest. @param {Element} element */
+function stacked(element) {
+  const level = (node) => (node instanceof Element ? Number(getComputedStyle(node).zIndex) || 0 : 0);
+  return [...element.childNodes].map((node) => ({ node, level: level(node) })).sort((a, b) =>
+    a.level - b.level).map(({ node }) => node);
+}
+
+/** The bar of a fraction. @param {Element} element @param {CSSStyleDeclaration} style @param {Place} place */
+function bar(element, style, { left, top, found }) {
+  const [over, under] = [...element.children].map((one) => one.getBoundingClientRect());
+  const { left: from, right: to } = element.getBoundingClientRect();
+  if (!over || !under) return;
+  const y = round((over.bottom + under.top) / 2 - top);
+  found.push(`<path class="fraction" d="M${round(from - left)} ${y}H${round(to - left)}" fill="none" ` +
+    `stroke="${hex(style.color).colour}"/>`);
+}
+
+/** The sign of a root. @param {Element} element @param {CSSStyleDeclaration} style @param {Place} place */
+function radical(element, style, { left, top, found }) {
+  const box = element.getBoundingClientRect();
+  const of = element.firstElementChild?.getBoundingClientRect() ?? box;
+  const [x, end] = [box.left - left, box.right - left];
+  const [low, high, sign] = [box.bottom - top - 1, Math.min(of.top - 1.5, box.top + 2) - top, of.left - box.left - 1];
+  const d = [[x, low - (low - high) * 0.4], [x + sign * 0.2, low - (low - high) * 0.48], [x + sign * 0.5, low],
+    [x + sign, high], [end, high]].map((point) => point.map(round).join(" ")).join("L");
+  found.push(`<path class="root" d="M${d}" fill="none" stroke="${hex(style.color).colour}"/>`);
+}
+
 /**
- * The background and border of an element.
+ * The background, border and outline of an element.
  * @param {CSSStyleDeclaration} style
  * @param {DOMRect} box
  * @param {Place} place
+ * @param {boolean} hasOutline
  */
-function boxed(style, box, { left, top, found }) {
+function boxed(style, box, { left, top, found }, hasOutline) {
+  if (hasOutline && style.outlineStyle === "solid" && box.width && box.height) {
+    const away = parseFloat(style.outlineOffset) + parseFloat(style.outlineWidth) / 2;
+    found.push(`<rect x="${round(box.left - left - away)}" y="${round(box.top - top - away)}" ` +
+      `width="${round(box.width + 2 * away)}" height="${round(box.height + 2 * away)}" fill="none" ` +
+      `rx="${parseFloat(style.borderTopLeftRadius) || 0}" stroke="${hex(style.outlineColor).colour}" ` +
+      `stroke-width="${parseFloat(style.outlineWidth)}"/>`);
+  }
   const [fill, line] = [hex(style.backgroundColor), hex(style.borderTopColor)];
   const wide = style.borderTopStyle === "none" || style.borderLeftStyle === "none" ? 0
     : parseFloat(style.borderTopWidth) * (line.alpha > 0 ? 1 : 0);
@@ -117,10 +245,12 @@ function lines(node, style, { left, top, found }) {
     else seen.push({ x, y, text: word.trimEnd() });
   }
   const { colour, alpha } = hex(style.color);
+  const isVariable = node.parentElement?.localName === "mi" && node.data.trim().length === 1;
+  const slant = isVariable || style.fontStyle === "italic" ? ' font-style="italic"' : "";
   for (const { x, y, text } of seen) {
     found.push(`<text x="${round(x - left)}" y="${round(y - top +
       up)}" font-family="${escaped(style.fontFamily)}" font-size="${style.fontSize}" ` +
-      `font-weight="${style.fontWeight}" fill="${colour}"${alpha < 1 ? ` fill-opacity="${round(alpha)}"`
+      `font-weight="${style.fontWeight}"${slant} fill="${colour}"${alpha < 1 ? ` fill-opacity="${round(alpha)}"`
         : ""}>${escaped(text)}</text>`);
   }
 }

@@ -5,6 +5,7 @@ import { Element, define, html, nothing } from "weft/element.js";
 import { Watching } from "weft/store.js";
 
 /** @typedef {import("weft/store.js").Store} Store */
+/** @typedef {{replace: Record<string, string>, force: Record<string, string>}} Stood */
 
 /**
  * A view draws in `draw`, if `problem` has nothing to tell. `controls` stand above the stage, `inspector` beside it,
@@ -38,7 +39,7 @@ export class View extends Element {
 
   /** The state as this pane sees it. */
   get state() {
-    return this.store.of(this.pane);
+    return this.store.of(this.pane === "b" ? "b" : "a"); // what differs is drawn with the state of A
   }
 
   get selection() {
@@ -93,9 +94,29 @@ export class View extends Element {
     this.store.set({ pin: { ...pin, site: site.id, unit, ...(same ? {} : { query: null, key: null }) }, ...more });
   }
 
-  /** What made a figure, for its caption. @param {string} [command] */
+  /** The text that is read. @returns {string} */
+  get read() { return this.state.text ?? ""; }
+
+  /**
+   * The words that stood where others are put now, as far as they are known.
+   * @param {"a" | "b"} _
+   * @returns {Stood | undefined}
+   */
+  stood(_) { return undefined; }
+
+  /** What is changed in the model or its input. @returns {string[]} */
+  get assumed() {
+    return assumed(this.state, this.model.kinds, this.stood(this.pane));
+  }
+
+  /**
+   * What made a figure, for its caption. No command makes it where something is changed: the text stands there instead.
+   * @param {string} [command]
+   */
   made(command = "") {
-    return [`${this.model.name}, weights ${this.model.hash ?? "unknown"}`, command].filter(Boolean).join(" · ");
+    const { assumed: what } = this;
+    const says = what.length ? [command.startsWith("weft ") ? quoted(this.read) : command, what.join("; ")] : [command];
+    return [weights(this.model), ...says].filter(Boolean).join(" · ");
   }
 
   render() {
@@ -127,6 +148,33 @@ export class View extends Element {
   /** @returns {any} */ time() { return nothing; }
   /** @returns {string} */ spoken() { return ""; }
   busy() { return false; }
+}
+
+/** @param {any} model */
+export const weights = ({ name, hash }) => `${name}, weights ${hash ?? "unknown"}`;
+
+/** @param {string} text */
+export const quoted = (text) => `“${text.trim()}”`;
+
+/**
+ * What-ifs in words.
+ * @param {any} state
+ * @param {{name: string, label: string}[]} kinds
+ * @param {Stood} [stood]
+ * @returns {string[]}
+ */
+export function assumed({ off = [], replace = {}, force = {}, temperature = 1 }, kinds, stood) {
+  const kind = (/** @type {string} */ name) => (kinds.find((one) => one.name === name)?.label ?? name).toLowerCase();
+  const word = (/** @type {any} */ token) => String(token).replaceAll("·", " ").trim() || "nothing";
+  const heads = off.map((/** @type {any} */ one) => `${kind(one.kind)} ${one.layer}·${one.head}`);
+  return [
+    ...(heads.length ? [`without ${heads.join(", ")}`] : []),
+    ...Object.entries(replace).map(([at, token]) => `${stood?.replace[at] ?? `token ${Number(at) + 1}`} → ${
+      word(token)}`),
+    ...Object.entries(force).map(([at, token]) => `step ${Number(at) + 1} writes ${word(token)}${
+      stood?.force[at] ? `, not ${stood.force[at]}` : ""}`),
+    ...(temperature === 1 ? [] : [`temperature ${temperature}`]),
+  ];
 }
 
 /** The controls of a view, outside of it: one row for all panes. */

@@ -4,8 +4,11 @@
 import { define } from "weft/element.js";
 import { html, nothing } from "weft/element.js";
 import { LOOK_KEYS, Looking } from "weft/look.js";
-import { aligned, fixed, percent } from "weft/words.js";
+import { assumed, quoted, weights } from "weft/view.js";
+import { aligned, percent } from "weft/words.js";
 import { asking } from "../view.js";
+
+const LEAST = 5e-5; // changes below are zeros with four digits
 
 class Look extends asking(Looking) {
   constructor() {
@@ -26,9 +29,14 @@ class Look extends asking(Looking) {
     return pictures(this.pictures.data);
   }
 
+  /** One sentence of the text, where the model reads one. */
+  get read() {
+    return (this.mode === "grid" ? this.pictures : this.maps).text || this.state.text;
+  }
+
   get command() {
     const { site, heads, mode } = this;
-    const [text, target] = [this.state.text, this.state.target.trim()].map((own) => `"${own.replaceAll('"', '\\"')}"`);
+    const [text, target] = [this.read, this.state.target.trim()].map((own) => `"${own.replaceAll('"', '\\"')}"`);
     const head = heads.length === 1 && site.units > 1 ? ` --head ${heads[0]}` : "";
     const one = `--layer ${site.layer}${head} ${mode === "matrix" ? "--map" : "--lines"}`;
     const place = mode === "grid" ? "--grid" : one;
@@ -119,15 +127,48 @@ class Difference extends Look {
       ? null : of(this.columns[detail.key]) };
   }
 
+  /** No command draws a difference. */
+  get command() { return ""; }
+
+  /** Both models and texts. */
+  made() {
+    const [a, b] = /** @type {const} */ (["a", "b"]).map((pane) => {
+      const state = this.store.of(pane);
+      const model = pane === "a" ? this.model : this.modelB ?? this.model;
+      const question = this.mode === "grid" ? (pane === "a" ? this.pictures : this.picturesB)
+        : pane === "a" ? this.maps : this.mapsB;
+      const target = state.target.trim() ? `→ ${quoted(state.target)}` : "";
+      const reads = [quoted(question.text || state.text), target].filter(Boolean).join(" ");
+      return { of: weights(model), says: [reads, ...assumed(state, model.kinds, this.stood(pane))].join("; ") };
+    });
+    return a.of === b.of ? `${a.of} · A: ${a.says} · B: ${b.says}`
+      : `A: ${a.of}, ${a.says} · B: ${b.of}, ${b.says}`;
+  }
+
+  /** The largest change of a weight that is drawn. */
+  get largest() {
+    return this.mode === "grid" ? 0 : largest(this.drawn, this.mode === "matrix" ? {} : this.selection);
+  }
+
   get most() {
-    const { seen, heads } = this;
-    const maps = seen ? heads.flatMap((head) => seen.maps[head - 1] ?? []) : [];
-    return maps.reduce((most, row) => row.reduce((so, weight) => Math.max(so, Math.abs(weight)), most), 0.1);
+    return this.largest || 1;
   }
 
   get scale() {
-    const most = fixed(this.most, 2);
-    return html`<p class="scale signed"><span>−${most}</span><i></i><span>+${most} in B</span></p>`;
+    if (!this.largest) return html`<span class="scale">Nothing changed here.</span>`;
+    return html`<span class="scale signed"><span>less</span><i></i><span>more in B,</span><span>largest change
+      ${Number(this.largest.toPrecision(2))}</span></span>`;
+  }
+
+  get legend() {
+    if (this.mode === "grid") return { from: "0 %", to: "100 %" };
+    const { largest: most } = this;
+    return most ? { signed: true, from: "less", to: "more in B",
+      said: `largest change ${Number(most.toPrecision(2))}` } : null;
+  }
+
+  empty(drawn) {
+    return largest(drawn, {}) ? "" : "Nothing changed here.";
   }
 
   draw() {
@@ -150,11 +191,28 @@ class Difference extends Look {
       return { name: `layer ${layer + 1}, head ${head + 1}: ${percent(value)} of its attention is elsewhere in B`,
         value, text: percent(value) };
     }) }));
-    return html`<w-figure label="Share of attention that is elsewhere in B" .caption=${this.made()}><w-grid
+    return html`<w-figure label="Share of attention that is elsewhere in B" .caption=${() => this.made()}
+      .legend=${this.legend}><w-grid
       .rows=${cells} .columns=${a.pictures[0].map((_, head) => `${head + 1}`)} name="layers and heads"
       @w-pick=${(/** @type {CustomEvent} */ { detail }) => this.go(this.layers[detail.row], detail.column + 1,
         { mode: "lines", heads: null, mean: false })}></w-grid></w-figure>`;
   }
+}
+
+/**
+ * The largest change; 0 where no number that is shown would change.
+ * @param {{layers: {map: ArrayLike<number>[]}[]} | null} drawn
+ * @param {{query?: number | null, key?: number | null}} selection
+ */
+function largest(drawn, { query = null, key = null }) {
+  let most = 0;
+  for (const { map } of drawn?.layers ?? []) {
+    for (const row of query === null ? map : [map[query]]) {
+      const seen = query === null && key !== null ? [row[key]] : Array.from(row);
+      most = seen.reduce((so, weight) => Math.max(so, Math.abs(weight)), most);
+    }
+  }
+  return most < LEAST ? 0 : most;
 }
 
 define("v-look", Look);

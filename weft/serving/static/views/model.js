@@ -42,6 +42,9 @@ class ModelView extends View {
     get("api/positions", { base: this.model.base }).then((found) => { this.table = found; }, () => {});
   }
 
+  /** The model is as it is, whatever is changed elsewhere. */
+  get assumed() { return []; }
+
   /** The rest is there without a sentence. */
   problem() {
     return nothing;
@@ -105,6 +108,7 @@ class ModelView extends View {
     const dimension = (column) => (kept === null ? column : 2 * column + kept);
     const value = query === null || key === null ? null : map?.[query]?.[key] ?? null;
     return html`<section class="wide"><w-figure label="Positions" .caption=${this.made()}
+      .legend=${map ? { signed: true, from: fixed(-most, 2), to: fixed(most, 2) } : null}
       .csv=${map ? () => [["position", "dimension", "value"],
       ...map.flatMap((row, at) => row.map((one, i) => [at, dimension(i), one]))] : null}>
       <div><p class="soft">${POSITIONS[position] ?? `The part is ${position}.`}</p>
