@@ -243,7 +243,7 @@ def test_what_ifs_hold_in_every_view(page: Page, address: str, model: weft.Trans
     assert shares(page)[0][1] == pytest.approx(float(expected.of("cross", 3, 1)[1].max()), abs=6e-4)
     page.get_by_role("link", name="Model").click()
     expect(page.locator(".what-if")).to_have_count(2)
-    page.get_by_role("button", name="take back: token 2").click()
+    page.get_by_role("button", name="take back: cat → dog").click()
     expect(page.locator(".what-if")).to_have_count(1)
     assert "replace" not in page.url
     assert "off=cross.2.2" in page.url
@@ -279,6 +279,73 @@ def test_a_second_pane_and_what_differs(page: Page, address: str, model: weft.Tr
     expect(page.locator("v-look-difference .grid button")).to_have_count(12)
     page.keyboard.press("b")
     expect(page.locator("v-look")).to_have_count(1)
+
+
+def test_what_is_replaced_is_named_and_stays_with_its_text(page: Page, address: str, model: weft.Translator) -> None:
+    open_view(page, address, "look", TIRED, "&replace.10=wide&force.0=Die&b=1")
+    read = model.attention(TIRED)
+    named = [f"{read.source[10].removeprefix('·')} → wide ×", f"{read.target[0].removeprefix('·')} → Die ×"]
+    chips = page.locator("w-input[pane=a] .what-if"), page.locator("w-input[pane=b] .what-if")
+    for own in chips:
+        expect(own).to_have_text(named)  # the same text: the second one follows
+    page.locator("w-input[pane=b]").get_by_role("button", name="→ wide").click()
+    expect(chips[1]).to_have_text(named[1:])
+    page.reload()
+    expect(chips[1]).to_have_text(named[1:])
+    for link in (f"{page.url}&b.text=The+dog.", f"{page.url}&b.sentence=2"):
+        page.goto("about:blank")
+        page.goto(link.replace("b.replace=&", ""))
+        expect(chips[0]).to_have_text(named)
+        expect(chips[1]).to_have_count(0)
+
+
+def test_what_an_address_names_and_is_not_here_is_told_once(page: Page, address: str) -> None:
+    for link, told in (
+        ("paint?text=Yes.", "There is no view “paint”. This is Run of en-de."),
+        ("surprise?text=Yes.", "en-de has no view Surprise. This is Run of en-de."),
+        ("look?model=latin&text=Yes.", "No model “latin” is served here. This is Look of en-de."),
+        ("look?b.model=latin&text=Yes.", "No model “latin” is served here. This is Look of en-de."),
+    ):
+        page.goto("about:blank")
+        page.goto(f"{address}#/{link}")
+        expect(page.get_by_role("alert")).to_have_text(told)
+        assert "latin" not in page.url
+        page.reload()
+        page.locator("main .frame").first.wait_for()
+        expect(page.get_by_role("alert")).to_have_count(0)
+    page.goto(f"{address}#/paint?text=Yes.")
+    expect(page.get_by_role("alert")).to_contain_text("This is Look")
+    page.get_by_role("link", name="Model").click()
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_presenting_on_a_phone_and_with_controls(browser: Browser, address: str) -> None:
+    for page in watched(browser, address, viewport={"width": 390, "height": 844}):
+        open_view(page, address, "look")
+        page.get_by_title("Present (f)").click()
+        expect(page.locator(".scene")).to_contain_text("What is it?")
+        settled(page)
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+        title, caption = (page.locator(f".scene > {part}").first.bounding_box() for part in ("b", "span"))
+        assert title
+        assert caption
+        assert caption["y"] >= title["y"] + title["height"]
+        assert caption["width"] > 300
+    for page in watched(browser, address):
+        open_view(page, address, "look")
+        controls = page.locator("w-controls > .controls")
+        page.locator("main").focus()
+        page.mouse.move(600, 500)
+        page.keyboard.press("f")
+        expect(controls).to_have_css("opacity", "0")
+        page.mouse.move(600, 20)
+        expect(controls).to_have_css("opacity", "1")
+        page.get_by_role("radio", name="Matrix").check()
+        page.mouse.move(600, 500)
+        page.locator("main").focus()
+        expect(controls).to_have_css("opacity", "0")
+        page.get_by_role("radio", name="Matrix").focus()
+        expect(controls).to_have_css("opacity", "1")
 
 
 def test_presenting_steps_through_scenes(page: Page, address: str) -> None:

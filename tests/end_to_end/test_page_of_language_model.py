@@ -344,6 +344,44 @@ def test_a_character_of_several_bytes_is_written_part_by_part(browser: Browser, 
             assert found == pytest.approx(float(log_probs[end]), abs=1e-3)
 
 
+def test_the_second_model_opens_as_its_link_says(browser: Browser, model: Generator) -> None:
+    """The model comes first: it says which views there are, and which heads."""
+    translator = weft.load("en-de")
+    with served(translator, others=[model]) as address:
+        for page in watched(browser, address):
+            for link in ("surprise?model=shakespeare&text=O+Romeo", "decide?model=shakespeare"):
+                view = link.split("?")[0]
+                page.goto("about:blank")
+                page.goto(f"{address}#/{link}")
+                for _ in range(2):
+                    page.locator(READY[view]).first.wait_for()
+                    expect(page).to_have_title(f"{view.capitalize()} · shakespeare · weft")
+                    assert f"#/{view}?model=shakespeare" in page.url
+                    page.reload()
+            assert page.get_by_role("alert").count() == 0
+            page.locator(READY["decide"]).first.wait_for()
+            page.locator("main").focus()
+            page.keyboard.press("f")
+            page.mouse.move(600, 700)
+            expect(page.locator("w-controls > .controls")).to_have_css("opacity", "1")  # sampling, always
+            page.keyboard.press("f")
+            page.get_by_role("link", name="Surprise").click()
+            page.get_by_label("model", exact=True).select_option("en-de")
+            expect(page).to_have_title("Run · en-de · weft")
+            assert "#/run?" in page.url
+            page.go_back()
+            expect(page).to_have_title("Surprise · shakespeare · weft")
+    with served(model, others=[translator]) as address:
+        for page in watched(browser, address):
+            text = "The cat is sleeping."
+            page.goto(f"{address}#/look?model=en-de&text={quote_plus(text)}&off=cross.2.2&replace.1=dog")
+            expect(page.locator(".what-if")).to_have_text(["Encoder–decoder 2·2 off ×", "cat → dog ×"])
+            expect(page).to_have_title("Look · en-de · weft")
+            assert "off=cross.2.2" in page.url
+            page.goto(f"{page.url}&b.model=shakespeare&b.text=O+Romeo&b.off=decoder.1.3")
+            expect(page.locator("w-input[pane=b] .what-if")).to_have_text(["Self-attention 1·3 off ×"])
+
+
 def test_a_head_can_be_switched_off(page: Page, address: str, model: Generator) -> None:
     page.goto(f"{address}#/change?text={quote_plus(TEXT)}")
     page.locator("[role=grid] .switch").nth(2).click()  # layer 1, head 3

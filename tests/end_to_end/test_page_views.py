@@ -175,8 +175,9 @@ def test_a_rival_is_written_instead(page: Page, address: str, model: weft.Transl
     rivals = page.locator(".inspector .bar")
     rivals.nth(1).click()
     forced = page.locator(".what-if")
-    expect(forced).to_contain_text("step 2 writes")
-    token = forced.inner_text().split("“")[1].split("”")[0]
+    own = model.attention(TEXT).target[1].removeprefix("·")
+    expect(forced).to_contain_text(f"{own} → ")
+    token = forced.inner_text().removeprefix(f"{own} → ").removesuffix(" ×")
     expected = model.attention(TEXT, what_if=WhatIf(force={1: f"·{token}"})).translation
     expect(page.locator(".output")).to_have_text(expected)
     page.get_by_role("button", name="As the model has it").click()
@@ -385,7 +386,7 @@ def test_a_candidate_is_forced(page: Page, address: str, model: weft.Translator,
     node(page, rival).click()
     forced = model.search_tree(TEXT, WhatIf(force={1: rival.token}))
     expect(page.locator(".why tr.winning td").first).to_have_text(forced.ended[0].text)
-    expect(page.locator(".what-if")).to_contain_text("step 2 writes")
+    expect(page.locator(".what-if")).to_contain_text(f"→ {rival.token.removeprefix('·')}")
     page.go_back()
     expect(page.locator(".why tr.winning td").first).to_have_text(tree.ended[0].text)
     other = next(one for one in tree.steps[0] if one.token != best.token)

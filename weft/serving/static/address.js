@@ -63,7 +63,9 @@ function pane(state, first, whole) {
       if (value.length || !whole) pairs.push([key,
         value.map((one) => `${one.kind}.${one.layer}.${one.head}`).join(",")]);
     } else if (key === "replace" || key === "force") {
-      for (const [at, token] of Object.entries(value)) pairs.push([`${key}.${at}`, String(token)]);
+      const all = Object.entries(value);
+      for (const [at, token] of all) pairs.push([`${key}.${at}`, String(token)]);
+      if (!whole && !all.length && Object.keys(first[key]).length) pairs.push([key, ""]);
     } else if ((whole && key === "text") || said(value) !== said(first[key])) {
       if (key !== "text" || value.length <= LONGEST) pairs.push([key, said(value)]);
     }
@@ -71,24 +73,33 @@ function pane(state, first, whole) {
   return pairs;
 }
 
+const parts = (hash) => hash.replace(/^#\/?/, "").split("?");
+
+/** The models that an address names, of the first pane and of the second. @param {string} hash */
+export function models(hash) {
+  const query = new URLSearchParams(parts(hash)[1] ?? "");
+  const a = query.get("model") ?? "";
+  return { a, b: query.get("b.model") ?? a };
+}
+
 /**
  * What an address says: {view, state}; what it cannot mean is left out. `state` is null where it only names a view.
  * @param {string} hash
- * @param {string[]} kinds of attention
+ * @param {{a: string[], b: string[]}} kinds of attention, of the model of each pane
  * @returns {{view: string, state: State | null}}
  */
 export function read(hash, kinds) {
-  const [view, query] = hash.replace(/^#\/?/, "").split("?");
+  const [view, query] = parts(hash);
   if (!query) return { view, state: null };
   /** @type {State} */
   const state = { pin: { ...NOTHING } };
   for (const [name, value] of new URLSearchParams(query)) {
     if (name === "b") state.b ??= {};
-    else if (name.startsWith("b.")) of(state.b ??= {}, name.slice(2), value, kinds);
+    else if (name.startsWith("b.")) of(state.b ??= {}, name.slice(2), value, kinds.b);
     else if (name === "at") [state.pin.site, state.pin.unit] = at(value);
     else if (Object.hasOwn(SELECTED, name)) state.pin[/** @type {any} */ (SELECTED)[name]] = /^\d+$/.test(value)
       ? Number(value) : null;
-    else of(state, name, value, kinds);
+    else of(state, name, value, kinds.a);
   }
   return { view, state };
 }
@@ -115,6 +126,8 @@ function of(state, name, value, kinds) {
       .map(([kind, layer, head]) => ({ kind, layer: Number(layer), head: Number(head) }));
   } else if ((key === "replace" || key === "force") && /^\d+$/.test(index ?? "")) {
     state[key] = { ...state[key], [index]: value };
+  } else if (name === "replace" || name === "force") {
+    if (!value) state[key] = {};
   } else if (Object.hasOwn(KEYS, name)) {
     try {
       const meant = typeof KEYS[name].first === "string" ? value : JSON.parse(value);

@@ -7,7 +7,7 @@ import { inner } from "weft/words.js";
 import * as address from "./address.js";
 import { get, useKey } from "./api.js";
 import { VIEWS } from "./views/index.js";
-import { languageName } from "./view.js";
+import { hasPairs, languageName } from "./view.js";
 import "./line.js";
 
 const KEYS_HELP = [["1 – 7", "views"], ["/", "the text"], ["[ ]", "layer"], [", .", "head"], ["← →", "token"],
@@ -23,6 +23,7 @@ class Page extends Element {
   static properties = {
     model: { state: true },
     others: { state: true }, // models that panes show instead, by name
+    notes: { state: true }, // what an address names that is not here, in sentences
     trouble: { state: true },
     view: { state: true },
     isPresenting: { state: true },
@@ -34,6 +35,8 @@ class Page extends Element {
     super();
     /** @type {any} */ this.model = null;
     /** @type {Record<string, any>} */ this.others = {};
+    /** @type {Map<string, Promise<void>>} */ this.coming = new Map(); // of `others`
+    /** @type {string[]} */ this.notes = [];
     /** @type {any} */ this.trouble = null;
     /** @type {Described} */ this.view = VIEWS[0];
     this.isPresenting = false;
@@ -53,7 +56,9 @@ class Page extends Element {
 
   async #begin() {
     try {
-      this.model = { ...await get("api/model"), base: "" };
+      const first = { ...await get("api/model"), base: "" };
+      await this.#load(this.#named(first), first);
+      this.model = first;
     } catch (error) {
       this.trouble = error;
       return;
@@ -74,6 +79,7 @@ class Page extends Element {
     addEventListener("hashchange", () => this.#read());
     addEventListener("popstate", () => this.#read());
     addEventListener("keydown", (event) => this.#key(event));
+    for (const kind of ["pointermove", "pointerdown"]) addEventListener(kind, (event) => this.#pointed(event));
     this.#read();
   }
 
@@ -87,35 +93,89 @@ class Page extends Element {
 
   /** Show another model, with a text that it can read. @param {string} name */
   async #switch(name) {
-    const { base } = this.model.models.find((one) => one.name === name);
-    const { examples: [{ text }] } = await get("api/model", { base });
+    try {
+      await this.#load([name]);
+    } catch (error) {
+      this.trouble = error;
+      return;
+    }
+    const { examples: [{ text }] } = this.#served(name);
+    const views = viewsOf(this.#served(name));
     this.store.hover(null);
+    this.view = views.find((one) => one.name === this.view.name) ?? views[0];
     this.store.set({ ...WHAT_IF, model: name, text, sentence: 1, target: "", pin: this.store.first.pin, b: null });
   }
 
   /** The views that the model can fill. */
   get views() {
-    const { traces } = this.modelOf("a") ?? this.model;
-    const can = VIEWS.filter(({ needs }) => needs.every((trace) => traces.includes(trace)));
-    return can.filter(({ name }, i) => can.findIndex((other) => other.name === name) === i);
+    return viewsOf(this.modelOf("a") ?? this.model);
   }
 
+  /** The models that the address names and that are not here yet. */
+  #named(first = this.model) {
+    const { a, b } = address.models(location.hash);
+    return [...new Set([a, b])].filter((name) => name !== first.name && !this.others[name]
+      && first.models?.some((one) => one.name === name));
+  }
+
+  /** Ask for models beside the first one. @param {string[]} names */
+  async #load(names, first = this.model) {
+    await Promise.all(names.filter((name) => name !== first.name && !this.others[name]).map((name) => {
+      const { base } = first.models.find((one) => one.name === name);
+      const coming = this.coming.get(name) ?? get("api/model", { base }).then((answer) => {
+        this.others = { ...this.others, [name]: { ...answer, base } };
+      }).finally(() => this.coming.delete(name));
+      this.coming.set(name, coming);
+      return coming;
+    }));
+  }
+
+  /** A model that is here, by its name. @param {string} name */
+  #served(name) {
+    return name === this.model.name ? this.model : this.others[name];
+  }
+
+  /** Take the state from the address: the models first, since they say what the rest can mean. */
   #read() {
     if (this.shown && location.hash === this.shown) return;
-    const { view, state } = address.read(location.hash, this.model.kinds.map((/** @type {any} */ { name }) => name));
-    this.view = this.views.find(({ name }) => name === view) ?? (this.shown ? this.view : this.views[0]);
-    if (state) this.store.read(state);
+    const missing = this.#named();
+    if (missing.length) {
+      this.#load(missing).then(() => this.#read(), (error) => { this.trouble = error; });
+      return;
+    }
+    const named = address.models(location.hash);
+    const a = this.#served(named.a) ?? this.model;
+    const b = this.#served(named.b) ?? a;
+    const kinds = (model) => model.kinds.map((/** @type {any} */ { name }) => name);
+    const { view, state } = address.read(location.hash, { a: kinds(a), b: kinds(b) });
+    const unknown = [...new Set([named.a, named.b])].filter((name) => name && !this.#served(name));
+    const shown = state ? a : this.modelOf("a") ?? a;
+    const views = viewsOf(shown);
+    this.view = views.find(({ name }) => name === view)
+      ?? views.find(({ name }) => this.shown && name === this.view.name) ?? views[0];
+    if (state) {
+      if (unknown.includes(state.model)) delete state.model;
+      if (state.b && unknown.includes(state.b.model)) delete state.b.model;
+      if (a !== this.model) state.text ??= a.examples[0].text;
+      this.store.read(state);
+    }
+    const isKnown = VIEWS.find(({ name }) => name === view);
+    this.notes = unknown.map((name) => `No model “${name}” is served here.`);
+    if (view && view !== this.view.name) this.notes.push(isKnown ? `${shown.name} has no view ${isKnown.label}.`
+      : `There is no view “${view}”.`);
+    if (this.notes.length) this.notes.push(`This is ${this.view.label} of ${shown.name}.`);
     this.#save("read");
   }
 
   /** Write the state into the address. @param {string} how it changed */
   #save(how) {
     if (how === "hovered" || how === "known") return;
+    if (how !== "read") this.notes = [];
     const { store } = this;
     const now = address.written(this.view.name, store.state, store.first);
     const changes = now !== location.hash;
     this.shown = now;
-    document.title = `${this.view.label} · ${this.model.name} · weft`;
+    document.title = `${this.view.label} · ${store.state.model || this.model.name} · weft`;
     if (changes) history[how === "chosen" && location.hash.includes("?") ? "pushState" : "replaceState"](null, "", now);
   }
 
@@ -132,15 +192,9 @@ class Page extends Element {
   modelOf(pane) {
     const { model: name } = this.store.of(pane);
     if (!name || name === this.model.name) return this.model;
-    const known = this.model.models?.find((one) => one.name === name);
-    if (!known) return this.model;
-    if (!this.others[name]) {
-      get("api/model", { base: known.base }).then((answer) => { this.others = { ...this.others, [name]: { ...answer,
-        base: known.base } }; },
-        (error) => { this.trouble = error; });
-      return null;
-    }
-    return this.others[name];
+    if (!this.model.models?.some((one) => one.name === name)) return this.model;
+    if (!this.others[name] && !this.coming.has(name)) this.#load([name]).catch((error) => { this.trouble = error; });
+    return this.others[name] ?? null;
   }
 
   #second() {
@@ -221,6 +275,13 @@ class Page extends Element {
     if (this.isPresenting && scenes.length) this.#toScene(Math.max(0, here));
   }
 
+  /** While presenting, the controls come when someone points at the top of the window. @param {any} event */
+  #pointed({ clientY, target }) {
+    const isNear = this.isPresenting && (clientY < innerHeight / 10
+      || Boolean(/** @type {Element} */ (target).closest?.(".scene, .lines-of-input, w-controls")));
+    document.documentElement.toggleAttribute("data-near", isNear);
+  }
+
   #toScene(to) {
     const scenes = this.model.scenes;
     this.scene = Math.max(0, Math.min(to, scenes.length - 1));
@@ -242,6 +303,8 @@ class Page extends Element {
     if (!this.model) return nothing;
     const { store, view, model, views } = this;
     const models = model.models ?? [];
+    const shown = this.modelOf("a");
+    this.bar.toggleAttribute("data-always", view.name === "decide" && Boolean(shown) && !hasPairs(shown));
     const link = (one) => html`<a href="#/${one.name}" aria-current=${one === view ? "page" : nothing}
       @click=${(event) => { event.preventDefault(); this.#open(one); }}>${one.label}</a>`;
     return html`
@@ -273,8 +336,8 @@ class Page extends Element {
           .languages=${own.languages.map(languageName)} pane=${pane}
           ?data-bare=${Boolean(view.hasOwnInput) && pane === "a" && !store.state.b} .hasTarget=${view.hasTarget
             ?? true}></w-input>` : nothing;
-      })}</div>
-      ${this.isPresenting ? this.#title() : this.bar}
+      })}${this.notes.length ? html`<p class="guessing" role="alert">${this.notes.join(" ")}</p>` : nothing}</div>
+      ${this.isPresenting ? this.#title() : nothing}${this.bar}
       <main id="view" tabindex="-1" aria-label=${view.label} data-panes=${store.panes.length} data-view=${view.name}>
         ${this.trouble ? html`<p class="trouble" role="alert">${this.trouble.message}</p>` : nothing}
         ${this.#shown()}
@@ -310,7 +373,8 @@ class Page extends Element {
   #title() {
     const scenes = this.model.scenes ?? [];
     const scene = scenes.find((one, i) => i === this.scene && one.address === location.hash) ?? scenes[this.scene];
-    return html`<div class="scene"><b>${scene?.title ?? `${this.view.label} · ${this.model.name}`}</b><span
+    return html`<div class="scene"><b>${scene?.title
+      ?? `${this.view.label} · ${this.store.state.model || this.model.name}`}</b><span
       dir="auto">${scene?.caption ?? this.store.panes.map((pane) => this.store.of(pane).text).join(" | ")}</span>
       ${scenes.length ? html`<span class="number">${this.scene + 1} / ${scenes.length}</span>` : nothing}
       <button type="button" class="tool" @click=${() => this.#present()} title="End (Esc)">×<span
@@ -332,6 +396,12 @@ class Page extends Element {
       <label class="control"><span>API key</span><input name="key" type="password" autocomplete="off"></label><button
         class="button">Continue</button></form>`;
   }
+}
+
+/** The views that a model can fill. @param {any} model */
+function viewsOf({ traces }) {
+  const can = VIEWS.filter(({ needs }) => needs.every((trace) => traces.includes(trace)));
+  return can.filter(({ name }, i) => can.findIndex((other) => other.name === name) === i);
 }
 
 /** What browsers keep, where they may. @param {string} name */

@@ -3,7 +3,9 @@
 
 import { menu, numbers } from "weft/controls.js";
 import { Element, define, html, live, nothing } from "weft/element.js";
-import { Watching } from "weft/store.js";
+import { WHAT_IF, Watching } from "weft/store.js";
+import { label } from "weft/words.js";
+import { post } from "./api.js";
 import { hasPairs, looked } from "./view.js";
 
 const PAUSE = 300; // milliseconds after the last key before it is asked about
@@ -17,6 +19,7 @@ export class Line extends Element {
     pane: { type: String, reflect: true },
     hasTarget: { type: Boolean }, // whether a translation can be given
     place: { state: true }, // {text, number, of}
+    stood: { state: true }, // what stood where something else is put
   };
 
   constructor() {
@@ -28,6 +31,9 @@ export class Line extends Element {
     /** @type {"a" | "b"} */ this.pane = "a";
     this.hasTarget = false;
     this.place = { text: "", number: 1, of: 1 };
+    /** @type {{replace: Record<string, string>, force: Record<string, string>}} */
+    this.stood = { replace: {}, force: {} };
+    this.compared = "";
     /** @type {any} */ this.timer = 0;
     this.watching = new Watching(this, () => this.store);
   }
@@ -53,12 +59,43 @@ export class Line extends Element {
   }
 
   willUpdate() {
+    this.#compare();
     const { text, sentence } = this.store.of(this.pane);
     const asked = `${text} ${sentence} ${this.model.base}`;
     if (asked === this.asked) return;
     this.asked = asked;
     looked(this.store, this.pane, this.model).then((place) => { if (asked === this.asked) this.place = place; },
       () => {});
+  }
+
+  /** Ask what stands where something is replaced or forced. */
+  #compare() {
+    const { store, pane, model } = this;
+    const { text, sentence, replace, force } = store.of(pane);
+    const places = { replace: Object.keys(replace), force: Object.keys(force) };
+    const fields = store.request(pane);
+    const asked = places.replace.length + places.force.length ? JSON.stringify([text, sentence, fields, model.base])
+      : "";
+    if (asked === this.compared) return;
+    this.compared = asked;
+    this.stood = { replace: {}, force: {} };
+    if (!asked) return;
+    const isOf = (/** @type {string[]} */ tokens, /** @type {string[]} */ all) =>
+      Object.fromEntries(all.filter((at) => tokens[Number(at)]).map((at) => [at, label(tokens[Number(at)])]));
+    const run = async (/** @type {object} */ change) => {
+      const { text: own } = await looked(store, pane, model);
+      return post("api/run", { text: own, ...fields, ...change }, { base: model.base });
+    };
+    const tell = (/** @type {"replace" | "force"} */ what, /** @type {any} */ found) => {
+      if (asked === this.compared) this.stood = { ...this.stood, [what]: { ...this.stood[what], ...found } };
+    };
+    const quiet = () => {}; // the view says what is wrong
+    if (places.replace.length) run(WHAT_IF).then((plain) =>
+      tell("replace", isOf(hasPairs(model) ? plain.source : plain.text_tokens, places.replace)), quiet);
+    for (const at of places.force) {
+      const earlier = Object.fromEntries(Object.entries(force).filter(([step]) => Number(step) < Number(at)));
+      run({ force: earlier }).then(({ target }) => tell("force", isOf(target, [at])), quiet);
+    }
   }
 
   render() {
@@ -72,7 +109,7 @@ export class Line extends Element {
       ${store.panes.length > 1 ? html`<b class="pane-name">${pane.toUpperCase()}</b>` : nothing}
       ${pane === "b" && this.models.length > 1 ? menu("model of B", this.models.map((one) => [one.name, one.name]),
         state.model || this.models[0].name,
-        (chosen) => store.change("b", { model: chosen, off: [] })) : nothing}
+        (chosen) => store.change("b", { model: chosen, off: [], replace: {}, force: {} })) : nothing}
       <label class="field"><span>${name}</span><textarea rows="1" dir="auto" spellcheck="false" autocomplete="off"
         placeholder="Type or paste a text"
         data-field="text" .value=${live(this.timerOf("text") ?? state.text)} @input=${(event) => this.#typed(event,
@@ -112,15 +149,17 @@ export class Line extends Element {
   }
 
   /** What is changed in the model or its input; each can be taken back. */
-  #whatIfs({ off, replace, force, temperature }) {
+  #whatIfs(/** @type {any} */ { off, replace, force, temperature }) {
     const kind = (name) => this.model.kinds.find((one) => one.name === name)?.label ?? name;
+    const { stood } = this;
+    const plain = (/** @type {any} */ token) => String(token).replaceAll("·", " ").trim();
     const chips = [
       ...off.map((head) => [`${kind(head.kind)} ${head.layer}·${head.head} off`,
         { off: off.filter((one) => one !== head) }]),
-      ...Object.entries(replace).map(([at, token]) => [`token ${Number(at) + 1} = “${token}”`,
-        { replace: without(replace, at) }]),
-      ...Object.entries(force).map(([at, token]) => [`step ${Number(at) + 1} writes “${String(token).replaceAll("·",
-        " ").trim()}”`, { force: without(force, at) }]),
+      ...Object.entries(replace).map(([at, token]) => [`${stood.replace[at] ?? `token ${Number(at) + 1}`} → ${
+        plain(token) || "nothing"}`, { replace: without(replace, at) }]),
+      ...Object.entries(force).map(([at, token]) => [`${stood.force[at] ?? `step ${Number(at) + 1}`} → ${
+        plain(token) || label(String(token))}`, { force: without(force, at) }]),
       ...(temperature === 1 ? [] : [[`temperature ${temperature}`, { temperature: 1 }]]),
     ];
     if (!chips.length) return nothing;

@@ -47,9 +47,18 @@ export class Store extends EventTarget {
     this.set(pane === "b" ? { b: { ...this.state.b, ...change } } : change, options);
   }
 
-  /** The state as a pane sees it: the second one has its own where it differs. @param {"a" | "b"} pane */
+  /**
+   * The state as a pane sees it: the second one has its own where it differs. What is changed at a place in the text
+   * holds for that text, as that model reads it.
+   * @param {"a" | "b"} pane
+   * @returns {State}
+   */
   of(pane) {
-    return pane === "b" ? { ...this.state, ...this.state.b } : this.state;
+    const { state } = this;
+    if (pane === "a") return state;
+    const isOther = (/** @type {string} */ key) => (state.b?.[key] ?? state[key]) !== state[key];
+    const places = ["text", "sentence", "model"].some(isOther) ? { replace: {}, force: {}, target: "" } : {};
+    return { ...state, ...places, ...state.b };
   }
 
   /** @returns {("a" | "b")[]} */
