@@ -92,7 +92,7 @@ function wrapped(words, width) {
 function drawn(root, [title, caption], legend) {
   const box = root.getBoundingClientRect();
   const [left, top] = [box.left - MARGIN, box.top - MARGIN - 26];
-  const place = { left, top, right: box.right, bottom: box.bottom, clips: 0, found: /** @type {string[]} */ ([]) };
+  const place = { left, top, right: box.right, bottom: box.top, clips: 0, found: /** @type {string[]} */ ([]) };
   walk(root, place);
   const style = getComputedStyle(root);
   const ink = hex(style.color).colour;
@@ -147,11 +147,13 @@ function walk(element, place) {
   if (style.display === "none" || style.visibility === "hidden" || style.opacity === "0"
     || element.classList.contains("unsaved")) return;
   const box = element.getBoundingClientRect();
+  const { bottom } = place;
+  const isLeaf = element instanceof SVGSVGElement || element instanceof HTMLCanvasElement;
+  if (isLeaf) place.bottom = Math.max(bottom, box.bottom);
   if (element instanceof SVGSVGElement) return void place.found.push(copied(element, box, place));
   if (element instanceof HTMLCanvasElement) return void place.found.push(canvas(element, box, place));
   boxed(style, box, place, !element.matches(":focus-visible"));
-  if (element instanceof HTMLElement && scrolls(style)) Object.assign(place, {
-    right: Math.max(place.right, box.right), bottom: Math.max(place.bottom, box.bottom) });
+  if (element instanceof HTMLElement && scrolls(style)) place.right = Math.max(place.right, box.right);
   if (element.localName === "mfrac") bar(element, style, place);
   if (element.localName === "msqrt") radical(element, style, place);
   const isClipped = style.overflowX !== "visible" && !scrolls(style) && (element.scrollWidth > element.clientWidth + 1
@@ -166,7 +168,10 @@ function walk(element, place) {
     if (child instanceof Element) walk(child, place);
     else if (child instanceof Text && child.data.trim()) lines(child, style, place);
   }
-  if (isClipped) place.found.push("</g>");
+  if (isClipped) {
+    place.found.push("</g>");
+    place.bottom = Math.max(bottom, box.bottom);
+  }
 }
 
 /** What is in an element, from the lowest to the highest. @param {Element} element */
@@ -204,7 +209,8 @@ function radical(element, style, { left, top, found }) {
  * @param {Place} place
  * @param {boolean} hasOutline
  */
-function boxed(style, box, { left, top, found }, hasOutline) {
+function boxed(style, box, place, hasOutline) {
+  const { left, top, found } = place;
   if (hasOutline && style.outlineStyle === "solid" && box.width && box.height) {
     const away = parseFloat(style.outlineOffset) + parseFloat(style.outlineWidth) / 2;
     found.push(`<rect x="${round(box.left - left - away)}" y="${round(box.top - top - away)}" ` +
@@ -216,6 +222,7 @@ function boxed(style, box, { left, top, found }, hasOutline) {
   const wide = style.borderTopStyle === "none" || style.borderLeftStyle === "none" ? 0
     : parseFloat(style.borderTopWidth) * (line.alpha > 0 ? 1 : 0);
   if (!(fill.alpha || wide) || !box.width || !box.height) return;
+  place.bottom = Math.max(place.bottom, box.bottom);
   found.push(`<rect x="${round(box.left - left + wide / 2)}" y="${round(box.top - top +
     wide / 2)}" width="${round(box.width - wide)}" ` +
     `height="${round(box.height - wide)}" rx="${parseFloat(style.borderTopLeftRadius) || 0}" fill="${fill.alpha
@@ -229,21 +236,32 @@ function boxed(style, box, { left, top, found }, hasOutline) {
  * @param {CSSStyleDeclaration} style
  * @param {Place} place
  */
-function lines(node, style, { left, top, found }) {
+function lines(node, style, place) {
+  const { left, top, found } = place;
   paint.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
   const up = paint.measureText("x").fontBoundingBoxAscent;
   const range = document.createRange();
   /** @type {{x: number, y: number, text: string}[]} */
   const seen = [];
-  for (const { index, 0: word } of node.data.matchAll(/\S+\s*/g)) {
-    range.setStart(node, index);
-    range.setEnd(node, index + word.trimEnd().length);
-    const { left: x, top: y, width } = range.getBoundingClientRect();
-    if (!width) continue;
-    if (seen.at(-1)?.y === y
-      && style.direction === "ltr") /** @type {any} */ (seen.at(-1)).text += ` ${word.trimEnd()}`;
-    else seen.push({ x, y, text: word.trimEnd() });
-  }
+  const add = (from, text, space) => {
+    range.setStart(node, from);
+    range.setEnd(node, from + text.length);
+    const { left: x, top: y, bottom, width } = range.getBoundingClientRect();
+    if (!width) return;
+    if (text.length > 1 && range.getClientRects().length > 1) { // a word in two lines
+      let at = from;
+      [...text].forEach((one, i) => {
+        add(at, one, i ? "" : space);
+        at += one.length;
+      });
+      return;
+    }
+    place.bottom = Math.max(place.bottom, bottom);
+    const last = seen.at(-1);
+    if (last?.y === y && style.direction === "ltr") last.text += `${space}${text}`;
+    else seen.push({ x, y, text });
+  };
+  for (const { index, 0: word } of node.data.matchAll(/\S+/g)) add(index, word, " ");
   const { colour, alpha } = hex(style.color);
   const isVariable = node.parentElement?.localName === "mi" && node.data.trim().length === 1;
   const slant = isVariable || style.fontStyle === "italic" ? ' font-style="italic"' : "";
