@@ -62,6 +62,7 @@ export class Question {
     this.whole = whole;
     this.quiet = quiet;
     /** @type {any} */ this.data = null;
+    /** @type {any} */ this.body = null; // what was asked for it
     /** @type {Error | null} */ this.error = null;
     this.isEmpty = false;
     this.busy = false;
@@ -111,7 +112,7 @@ export class Question {
       const asking = { signal, base: model.base, binary: this.binary };
       const data = this.isEmpty ? null : await post(path, { text, ...fields, ...body }, asking);
       signal.throwIfAborted();
-      Object.assign(this, { data, error: null, busy: false });
+      Object.assign(this, { data, body, error: null, busy: false });
       if (!this.quiet) store.know(this.pane, data ?? { translation: "" });
     } catch (error) {
       if (signal.aborted) return;

@@ -91,7 +91,7 @@ class Compute extends View {
   /** The query in words. @param {any} data */
   named({ queries, keys }) {
     const own = this.site.keys === "shifted" ? keys : queries; // a position predicts the token after the one it reads
-    return label(own[Math.min(this.token, queries.length - 1)]);
+    return label(own[this.head.body.token]);
   }
 
   draw() {
@@ -103,7 +103,7 @@ class Compute extends View {
     const shifted = site.keys === "shifted";
     const which = this.sites.length === 1 && site.units === 1 ? "the only head" : `layer ${site.layer}${site.units > 1
       ? `, head ${this.number}` : ""}`;
-    const token = Math.min(this.token, queries.length - 1);
+    const { token } = this.head.body; // while another one is asked for
     const after = shifted ? `predicts ${label(queries[token])}` : site.queries === "target" ? "as it is predicted" : "";
     const title = `${kind.label}${kind.label.endsWith("attention") ? "" : " attention"}`;
     const hidden = rows.filter((/** @type {any} */ { visible }) => !visible).length;
