@@ -4,8 +4,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict, dataclass
+from typing import TypeVar
 
 import torch
 
@@ -22,10 +23,13 @@ class Timing:
         return {name: round(value, 5) for name, value in asdict(self).items()}
 
 
-def interleaved(systems: Mapping[str, Callable[[], object]], rounds: int, warm_ups: int = 1) -> dict[str, Timing]:
+Name = TypeVar("Name", bound=Hashable)
+
+
+def interleaved(systems: Mapping[Name, Callable[[], object]], rounds: int, warm_ups: int = 1) -> dict[Name, Timing]:
     """Each system once a round, the order turned from round to round."""
     names = list(systems)
-    seconds: dict[str, list[float]] = {name: [] for name in names}
+    seconds: dict[Name, list[float]] = {name: [] for name in names}
     for i in range(-warm_ups, rounds):
         for name in names if i % 2 else reversed(names):
             began = time.perf_counter()

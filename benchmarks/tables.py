@@ -169,24 +169,27 @@ def training(numbers: Numbers) -> str:
 
 
 def training_decoders(numbers: Numbers) -> str:
+    """The ratio is that of weft in the faster precision."""
     return markdown(
         (
             "",
             "system",
+            "precision",
             "tokens a second",
             "seconds for some steps: median (low to high)",
-            "weft's speed, divided by this",
+            "weft's best speed, divided by this",
         ),
         (
             (
-                shape["shape"] if name == "weft" else "",
-                name,
+                shape["shape"] if one is shape["systems"][0] else "",
+                one["system"],
+                one["precision"],
                 f"{one['tokens_per_second']:,}",
                 between([one[key] for key in ("median", "low", "high")], 3),
-                "" if name == "weft" else f"{one['median'] / shape['systems']['weft']['median']:.2f}",
+                f"{one['ratio']:.2f}" if one["ratio"] != 1.0 else "",
             )
             for shape in numbers["shapes"]
-            for name, one in shape["systems"].items()
+            for one in shape["systems"]
         ),
     )
 
