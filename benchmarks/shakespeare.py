@@ -19,7 +19,7 @@ from typing import Any
 
 import weft
 from benchmarks.measure import interleaved
-from benchmarks.ngrams import ngram_loss
+from benchmarks.ngrams import witten_bell
 from benchmarks.record import arguments, record
 from benchmarks.shipped_model import ship
 from benchmarks.tables import choices as choices_table
@@ -111,7 +111,7 @@ def steps_each(
 
 def counted(text: Path, orders: tuple[int, ...] = (3, 5, 7)) -> dict[int, float]:
     learned, valid = ("".join(p.text for p in part) for part in held_out(read_documents([text])))
-    return {order: round(ngram_loss(learned, valid, order, len(set(learned))), 4) for order in orders}
+    return {order: round(witten_bell(learned, valid, order, len(set(learned))), 4) for order in orders}
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.ngrams import ngram_loss
+from benchmarks.ngrams import kneser_ney
 from benchmarks.record import arguments, record
 from benchmarks.shakespeare import described, steps_each, train
 from benchmarks.tables import wikitext as table
@@ -34,7 +34,7 @@ def counted(folder: Path) -> dict[int, float]:
         for part in ("train", "test")
     )
     words = len(set(learned))
-    return {order: round(perplexity(ngram_loss(learned, test, order, words)), 1) for order in ORDERS}
+    return {order: round(perplexity(kneser_ney(learned, test, order, words)), 1) for order in ORDERS}
 
 
 def main() -> None:
