@@ -29,6 +29,8 @@ class DecideNext extends View {
     this.told = "";
     /** @type {string[]} */ this.parts = [];
     this.dropped = ""; // the token that was written last
+    this.isCurrent = false; // whether the window is of this text
+    this.isOwed = false; // a token is to be drawn as soon as its probabilities are there
     const seen = () => ({ text: this.window?.text, target: null, force: { ...this.parts } });
     this.next = this.ask(() => (this.window ? ["api/next", { ...seen(), step: this.parts.length }] : null));
     this.lens = this.ask(() => (this.window && this.model.traces.includes("lens") ? ["api/lens",
@@ -42,9 +44,22 @@ class DecideNext extends View {
     this.measured = key;
     this.told = "";
     this.parts = [];
+    this.isCurrent = this.isOwed = false;
     if (!text.endsWith(this.dropped)) this.dropped = "";
-    const found = (window) => { if (key === this.measured) this.window = window; };
+    const found = (window) => {
+      if (key === this.measured) Object.assign(this, { window, isCurrent: true });
+    };
     reached(this.model, text).then(found, () => found({ text, from: 0, context: null }));
+  }
+
+  updated() {
+    super.updated();
+    if (this.isOwed && this.isReady) this.step();
+  }
+
+  /** Whether the probabilities are those after this text. */
+  get isReady() {
+    return this.isCurrent && this.next.data && !this.next.busy;
   }
 
   /** The probabilities that the next token is drawn with. */
@@ -73,7 +88,9 @@ class DecideNext extends View {
 
   /** Draw one token: the lens fills layer by layer, and the word drops into the text. */
   step() {
-    if (!this.next.data || this.next.busy || this.problem() !== nothing) return;
+    if (this.problem() !== nothing) return;
+    this.isOwed = !this.isReady;
+    if (this.isOwed) return;
     const { text, sampling } = this.state;
     const { tokens } = this.next.data;
     const chances = this.shaped.chances.map((one, i) =>
