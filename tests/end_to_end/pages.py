@@ -46,9 +46,11 @@ def served(model: Predictor, **options: Any) -> Iterator[str]:
         server = uvicorn.Server(uvicorn.Config(create_app(model, **options), log_level="warning"))
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-        server.should_exit = True
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 @pytest.fixture(scope="module")

@@ -750,33 +750,3 @@ def test_the_cost_page_works_from_disk(browser: Browser, tmp_path: Path) -> None
         page.get_by_role("button", name="made-up").click()
         expect(page.locator("w-figure")).to_contain_text("No plan is chosen.")
         assert page.locator(".told tbody tr").count() == 1 + 1 + 1 + 1 + 2 + 3 + 1
-
-
-AXE = Path(__file__).parents[1] / "page" / "node_modules" / "axe-core" / "axe.min.js"
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-
-
-@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not there: make lint-page")
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_everyone_can_use_it(browser: Browser, address: str, scheme: str, width: int) -> None:
-    """WCAG 2.2 AA, as far as axe can see: in every view, with and without a selection, and with two panes."""
-    views = [f"look?at=encoder.3.mix&mode={mode}{more}&text=" for mode in MODES for more in ("", "&q=3&k=2")]
-    views += [
-        "run?text=",
-        "compute?q=2&text=",
-        "decide?text=",
-        "change?off=cross.2.2&text=",
-        "model?text=",
-        "look?b.text=Yes.&text=",
-    ]
-    for page in watched(browser, address, viewport={"width": width, "height": 844}, color_scheme=scheme):
-        for view in views:
-            page.goto("about:blank")
-            page.goto(f"{address}#/{view}{TEXT.replace(' ', '+')}")
-            page.locator("main .frame").first.wait_for()
-            page.wait_for_timeout(500)
-            page.evaluate(AXE.read_text(encoding="utf-8"))
-            found = page.evaluate(f"axe.run(document, {{runOnly: {RULES}}})")
-            wrong = [(one["id"], one["nodes"][0]["html"][:200]) for one in found["violations"]]
-            assert not wrong, view

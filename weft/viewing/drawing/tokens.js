@@ -48,7 +48,8 @@ export class Tokens extends Element {
         return html`${space ? " " : nothing}<span role="option"
           class=${classMap({ token: true, chosen, doubt: this.mode === "doubt" && value !== null,
             given: from < this.from })}
-          tabindex=${first >= from && first < to ? 0 : -1} aria-selected=${chosen} title=${this.titles?.[from]
+          tabindex=${first >= from && first < to ? 0 : -1} aria-selected=${chosen}
+          aria-label=${shown.trim() ? nothing : text} title=${this.titles?.[from]
             ?? nothing} style=${styleMap(style)}
           @mouseenter=${() => this.tell("hover", { at: from })} @focus=${() => this.tell("hover", { at: from })}
           @click=${() => this.tell("pick", { at: from })}>${space || (!this.apart && from === 0 && shown.trim())

@@ -97,10 +97,12 @@ export class Tree extends Element {
   }
 }
 
-/** @param {string} text @param {number} letters */
+/** A text that fits, if possible of whole words. @param {string} text @param {number} letters */
 function cut(text, letters) {
   const all = [...text];
-  return all.length > letters ? `${all.slice(0, letters - 1).join("")}…` : text;
+  if (all.length <= letters) return text;
+  const kept = all.slice(0, letters - 1).join("");
+  return `${(/\s/.test(all[letters - 1]) ? kept : kept.replace(/(\S\s+)\S*$/, "$1")).trimEnd()}…`;
 }
 
 define("w-tree", Tree);

@@ -181,7 +181,7 @@ export class Futures {
     };
     const roots = this.list.flatMap(({ from }, n) => (from < 0 ? [n] : []));
     const text = [...line(this.view.state.text)];
-    const label = text.length > 18 ? `…${text.slice(-17).join("")}` : text.join("") || "(empty)";
+    const label = text.length > 18 ? `… ${text.slice(-17).join("").replace(/^\S*\s+/, "")}` : text.join("");
     return { id: "prompt", label, title: this.view.state.text, lit: true, children: roots.map((n) => node(n, 0)) };
   }
 }

@@ -2,6 +2,7 @@
 // Run: a page of text that the model continues, token by token. Each written token shows the distribution it was drawn
 // from; another token of it forks the text there, and the futures are a tree.
 
+import { moved } from "weft/element.js";
 import { counted, fixed, percent } from "weft/words.js";
 import { post } from "../api.js";
 import { View, classMap, define, html, nothing, repeat } from "../view.js";
@@ -216,18 +217,20 @@ class RunContinue extends View {
   /** The prompt, which can be edited, and what is written after it. */
   #page(all, written) {
     const { step } = this.store.state.pin;
-    const first = all.findIndex(({ text }, i) => text && i >= (step ?? 0));
     const token = ({ text, logProb }, i) => {
       if (!text) return nothing; // a part of a character
       const point = () => this.tell("hover", { step: i });
-      return html`<span role="option" tabindex=${i === first ? 0 : -1} aria-selected=${i === step}
+      return html`<span role="option" id=${this.#id(i)} aria-selected=${i === step}
+        aria-label=${text.trim() ? nothing : shown(text)}
         class=${classMap({ token: true, chosen: i === this.selection.step, byhand: logProb === null })}
-        @mouseenter=${point} @focus=${point} @click=${() => this.tell("pick", { step: i })}>${text}</span>`;
+        @mouseenter=${point} @click=${() => this.tell("pick", { step: i })}>${text}</span>`;
     };
+    const active = this.selection.step === null ? nothing : this.#id(this.selection.step);
     return html`<div class="page" dir="auto"><span class="prompt" role="textbox" aria-multiline="true" tabindex="0"
       aria-label="Text to continue" data-placeholder="Type the beginning of a text" spellcheck="false"
       @input=${this.#typed} @blur=${this.#take} @keydown=${this.#entered}></span><span class="continued" role="listbox"
-      aria-label="Continuation" aria-orientation="horizontal" @keydown=${this.#move}
+      tabindex=${all.length ? 0 : -1} aria-activedescendant=${active} aria-label="Continuation"
+      aria-orientation="horizontal" @keydown=${this.#move}
       @mouseleave=${() => this.tell("hover", null)}>${repeat(all, (_, i) => `${this.texts.at} ${i}`, token)}</span>${
         written?.isDone === false ? html`<span class="caret"></span>` : nothing}</div>`;
   }
@@ -316,12 +319,20 @@ class RunContinue extends View {
     if (!this.texts.isWriting) this.#goOn();
   }
 
+  /** @param {number} step */
+  #id(step) {
+    return `${this.pane}-written-${step}`;
+  }
+
   #move(event) {
-    const all = /** @type {HTMLElement[]} */ ([...this.querySelectorAll(".continued .token")]);
-    const at = all.indexOf(/** @type {HTMLElement} */ (event.target));
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (event.key === "Enter" || event.key === " ") all[at]?.click();
-    else if (step) all[Math.max(0, Math.min(at + step, all.length - 1))].focus();
+    const tokens = this.texts.tokens(this.texts.at);
+    const seen = tokens.map((_, i) => i).filter((i) => tokens[i].text);
+    const { step } = this.selection;
+    const to = moved(event, seen.indexOf(step), seen.length, ["ArrowLeft"], ["ArrowRight"]);
+    if (to !== null && seen.length) {
+      this.tell("hover", { step: seen[to] });
+      this.querySelector(`#${this.#id(seen[to])}`)?.scrollIntoView({ block: "nearest" });
+    } else if (step !== null && (event.key === "Enter" || event.key === " ")) this.tell("pick", { step });
     else return;
     event.preventDefault();
   }
