@@ -10,6 +10,7 @@ distribution. Kneser and Ney count an n-gram below the highest order by the numb
 import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
+from itertools import pairwise
 
 Level = dict[Hashable, dict[Hashable, int]]  # context → symbol → count
 Smoothing = Callable[[int, int, int, float], float]  # count(c w), count(c), T(c), p(w | shorter c) → p(w | c)
@@ -32,7 +33,7 @@ def kneser_ney(train: Sequence[Hashable], test: Sequence[Hashable], order: int, 
     0.693
     """
     levels = _counts(train, order)
-    for shorter, longer in zip(levels, levels[1:]):
+    for shorter, longer in pairwise(levels):
         shorter.clear()
         for (_, *context), after in longer.items():  # type: ignore[misc]
             for symbol in after:

@@ -48,7 +48,7 @@ def main() -> None:
     text, valid, test = (folder / f"wiki.{part}.tokens.xz" for part in ("train", "valid", "test"))
     runs: list[dict[str, Any]] = []
     plans = {plan: (plan, [*COMMON, *RECIPES[plan]]) for plan in given.plans.split(",")}
-    budget = steps_each(given.minutes, plans, text, given.out, [valid])
+    budget = steps_each(given.minutes, plans, text, [valid])
     for plan, (_, settings) in plans.items():
         out = given.out / plan
         more = ["seed=1", f"steps={budget[plan]}", f"validate_every={budget[plan] // 5}"]
