@@ -44,7 +44,7 @@ def report(paths: list[Path], split: str = "file") -> str:
     [
         ("file", [TEXT]),
         ("line", ["One line.", "Two lines.", "  A paragraph", "of two.", "The end"]),
-        ("blank-line", ["One line.\nTwo lines.", "A paragraph\nof two.", "The end"]),
+        ("blank-line", ["One line.\nTwo lines.", "  A paragraph\nof two.", "The end"]),
     ],
 )
 def test_splits(tmp_path: Path, split: str, texts: list[str]) -> None:

@@ -182,12 +182,22 @@ def _whole(stream: IO[bytes]) -> Iterator[Passage]:
 
 
 def _at(boundary: str, stream: IO[bytes]) -> Iterator[Passage]:
-    held = ""
+    document: list[str] = []  # so far
+    edge = ""  # the white space after it, where a boundary may begin
     for piece in _text(stream):
-        *done, held = re.split(boundary, held + piece)
-        yield from (passage for document in done if document.strip() for passage in _passages([document]))
-    if held.strip():
-        yield from _passages([held])
+        *ended, rest = re.split(boundary, edge + piece)
+        for last in ended:
+            yield from _document([*document, last])
+            document = []
+        document.append(rest.rstrip())
+        edge = rest[len(document[-1]) :]
+    yield from _document([*document, edge])
+
+
+def _document(parts: Sequence[str]) -> Iterator[Passage]:
+    """The passages of a document, if there is more than white space in it."""
+    text = "".join(parts)
+    return _passages([text] if text.strip() else [])
 
 
 def _lines(stream: IO[bytes]) -> Iterator[Passage]:
@@ -197,7 +207,7 @@ def _lines(stream: IO[bytes]) -> Iterator[Passage]:
 
 def _paragraphs(stream: IO[bytes]) -> Iterator[Passage]:
     """A document between blank lines"""
-    return _at(r"\n[ \t]*\n\s*(?=\S)", stream)
+    return _at(r"\n(?:[^\S\n]*\n)+(?=[^\S\n]*\S)", stream)
 
 
 SPLITS = {"file": _whole, "blank-line": _paragraphs, "line": _lines}
