@@ -449,7 +449,7 @@ def test_switch_heads_off(page: Page, address: str, model: weft.Translator) -> N
 def test_what_was_written_is_scored_without_heads(page: Page, address: str, model: weft.Translator) -> None:
     open_view(page, address, "change", more="&off=" + ",".join(f"cross.{one.layer}.{one.head}" for one in CROSS))
     after = model.attention(TEXT, model.attention(TEXT).ids, WhatIf(off=CROSS))
-    row = page.locator(".results tr", has_text="re-scored")
+    row = page.locator(".results tr", has_text="rated without them")
     assert number(row.locator(".score").inner_text()) == pytest.approx(after.score, abs=1e-4)
 
 
@@ -457,8 +457,9 @@ def test_heads_ranked_over_many_texts(page: Page, address: str, model: weft.Tran
     open_view(page, address, "change")
     ranked = json.loads((model.folders[0].path / "heads.json").read_text(encoding="utf-8"))["heads"]
     bars = page.locator(".ranked .bar")
-    shown = [number(text) for text in bars.locator(".number").all_inner_texts()]
-    assert shown == pytest.approx([one["loss"] for one in ranked[: len(shown)]], abs=1e-4)
+    shown = [text.replace("−", "-").split(" ± ") for text in bars.locator(".number").all_inner_texts()]
+    assert [float(loss) for loss, _ in shown] == pytest.approx([one["loss"] for one in ranked], abs=1e-4)
+    assert [float(half) for _, half in shown] == pytest.approx([(o["high"] - o["low"]) / 2 for o in ranked], abs=1e-4)
     expect(page.locator(".inspector")).to_contain_text("1,000 pairs")
     bars.first.click()
     best = ranked[0]
@@ -597,7 +598,7 @@ def test_a_language_model_in_compute_and_change(browser: Browser, tmp_path: Path
             score = number(page.locator(".results tr.now .score").inner_text())
             assert score == pytest.approx(sum(written) / len(written), abs=1e-4)
             after = generator.attention(text, generator.attention(text).ids, WhatIf(off=[Head("decoder", 1, 1)]))
-            again = number(page.locator(".results tr", has_text="re-scored").locator(".score").inner_text())
+            again = number(page.locator(".results tr", has_text="rated without them").locator(".score").inner_text())
             assert again == pytest.approx(sum(after.log_probs[-len(written) :]) / len(written), abs=1e-4)
             page.get_by_role("button", name="Which heads matter here?").click()
             expect(page.get_by_role("button", name="Which heads matter here?")).to_be_enabled()

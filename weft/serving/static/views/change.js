@@ -11,7 +11,6 @@ import "weft/figure.js";
 import "weft/grid.js";
 import "weft/tokens.js";
 
-const RANKED = 14; // heads in the list
 const RIVALS = 10; // tokens that could stand in the place of one
 const [SOME, MANY] = [8, 16]; // more heads of a layer: boards below each other; cells without a number
 const LEAST = 0.0001; // nats: the scale of effects is never shorter
@@ -211,7 +210,7 @@ class Change extends View {
     return said.charAt(0).toUpperCase() + said.slice(1);
   }
 
-  /** What is written, and how probable it is: as it is, changed, and what was written with all heads, without them. */
+  /** What is written, and how probable it is: as it is, and changed; if only heads are off, the former without them. */
   #results() {
     const { plain: { data: plain }, changed: { data: changed }, without: { data: without }, changes } = this;
     const row = (/** @type {string} */ name, /** @type {any} */ text, /** @type {number | null} */ score,
@@ -223,7 +222,9 @@ class Change extends View {
     const idle = html`<tr class="soft"><th scope="row">${this.hasHeads ? "No head is off" : "Nothing is changed"}</th>
       <td colspan="3">Click ${this.hasHeads ? "a head to switch it off, a layer for all of its heads, or " : ""}a token
       to change it.</td></tr>`;
-    const isOther = this.off.length && without && without.after.translation !== without.without.translation;
+    const { replace, force, temperature } = this.state;
+    const isOff = this.off.length && !Object.keys({ ...replace, ...force }).length && temperature === 1;
+    const isOther = isOff && without && without.after.translation !== without.without.translation;
     return html`<w-figure label="What it writes" .caption=${this.made()} .csv=${() => this.#csv()}>
       <div class="table-place results stacked" aria-live="polite"><table>
         <thead><tr><th scope="col"></th><th scope="col">${hasPairs(this.model) ? "translation" : "continuation"}</th>
@@ -231,7 +232,7 @@ class Change extends View {
         <tbody>${row("As it is", plain.translation, plain.score)}
           ${changes ? nothing : idle}
           ${changes && changed ? row(changes, marked(), changed.score, changed.score - plain.score, "now") : nothing}
-          ${isOther ? row("With all heads, re-scored", without.after.translation, this.#score(without.after),
+          ${isOther ? row("As it was, rated without them", without.after.translation, this.#score(without.after),
             this.#score(without.after) - this.#score(without.whole), "soft") : nothing}
         </tbody></table></div></w-figure>`;
   }
@@ -244,9 +245,10 @@ class Change extends View {
 
   #csv() {
     const { plain, changed, without } = this;
-    const row = (/** @type {string} */ name, /** @type {any} */ pair) => [name, pair.translation, this.#score(pair)];
+    const row = (/** @type {string} */ name, /** @type {any} */ pair) =>
+      [name, pair.translation, Number(this.#score(pair).toFixed(6))];
     return [["", "text", SCORE], row("as it is", plain.data), ...(changed.data ? [row("changed", changed.data)] : []),
-      ...(without.data ? [row("with all heads, re-scored", without.data.after)] : [])];
+      ...(without.data ? [row("as it was, rated without the heads", without.data.after)] : [])];
   }
 
   // The switches.
@@ -254,21 +256,24 @@ class Change extends View {
   /** Of each kind of attention a grid of layers and heads. */
   #boards() {
     const { effects, off, heads } = this;
-    const most = Math.max(LEAST, ...effects.values());
+    const most = Math.max(LEAST, ...[...effects.values()].map(Math.abs));
+    const isSigned = Math.min(0, ...effects.values()) < 0;
     const { kinds } = this.model;
     const columns = Math.max(...kinds.map((/** @type {any} */ { name }) => this.model.heads[name].heads));
-    const scale = html`<span class="scale"><span>0</span><i></i><span>${fixed(most, 4)} ${this.told}</span></span>`;
+    const ends = isSigned ? [signed(-most, 3), signed(most, 3)] : ["0", fixed(most, 3)];
+    const scale = html`<span class="scale ${isSigned ? "signed" : ""}"><span>${ends[0]}</span><i></i>
+      <span>${ends[1]}</span> <span>${this.told}</span></span>`;
     const csv = () => [["kind", "layer", "head", this.told, "off"],
       ...heads.map((one) => [one.kind, one.layer, one.head, effects.get(key(one)) ?? "", Number(among(off, one))])];
-    const boards = kinds.map((/** @type {any} */ kind) => this.#board(kind, most));
+    const boards = kinds.map((/** @type {any} */ kind) => this.#board(kind, most, isSigned));
     return html`<w-figure label="Heads" .note=${effects.size ? scale : nothing} .caption=${this.made()} .csv=${csv}>
       <div><div class="boards" ?data-many=${columns > SOME}>${boards}</div>
       ${off.length ? html`<p class="unsaved"><button type="button" class="button"
         @click=${() => this.change({ off: [] })}>All on</button></p>` : nothing}</div></w-figure>`;
   }
 
-  /** @param {any} kind @param {number} most */
-  #board({ name: kind, label: title }, most) {
+  /** @param {any} kind @param {number} most @param {boolean} isSigned */
+  #board({ name: kind, label: title }, most, isSigned) {
     const { effects, off } = this;
     const { heads: count, each } = this.model.heads[kind];
     const columns = Array.from({ length: count }, (_, i) => `${i + 1}`);
@@ -276,7 +281,7 @@ class Change extends View {
       const effect = effects.get(key(one));
       const said = effect === undefined ? "" : `: ${fixed(effect, 4)}, ${this.told}`;
       return { name: `${title} layer ${one.layer} head ${one.head}${said}`, text: count > MANY ? "" : String(one.head),
-        pressed: !among(off, one), value: effect === undefined ? undefined : Math.max(0, effect / most) };
+        pressed: !among(off, one), value: effect === undefined ? undefined : effect / most };
     };
     const rows = each.map((/** @type {number} */ own, /** @type {number} */ row) => ({ label: `layer ${row + 1}`,
       cells: columns.map((_, head) => (head < own ? cell({ kind, layer: row + 1, head: head + 1 }) : null)) }));
@@ -284,8 +289,8 @@ class Change extends View {
       const layer = this.heads.filter((one) => one.kind === kind && one.layer === row + 1);
       this.#switch(column === null ? layer : [layer[column]]);
     };
-    return html`<section class="board" aria-label=${title}><h3>${title}</h3><w-grid rows-pick name=${`heads, ${title}`}
-      .rows=${rows} .columns=${columns} @w-pick=${picked}></w-grid></section>`;
+    return html`<section class="board" aria-label=${title}><h3>${title}</h3><w-grid rows-pick ?signed=${isSigned}
+      name=${`heads, ${title}`} .rows=${rows} .columns=${columns} @w-pick=${picked}></w-grid></section>`;
   }
 
   // Beside it: what could stand in the place of a token; where none is chosen, the heads that matter most.
@@ -337,23 +342,24 @@ class Change extends View {
       return html`<p class="caption">“Which heads matter here?” switches off one head after the other.</p>`;
     }
     const effect = (/** @type {Head} */ one) => /** @type {number} */ (effects.get(key(one)));
-    const known = heads.filter((one) => effects.has(key(one))).sort((a, b) => effect(b) - effect(a)).slice(0, RANKED);
+    const known = heads.filter((one) => effects.has(key(one))).sort((a, b) => effect(b) - effect(a));
     const title = (/** @type {string} */ kind) =>
       this.model.kinds.find((/** @type {any} */ { name }) => name === kind).label;
     const ranked = by === "many" ? this.model.heads_ranked : null;
-    const interval = (/** @type {Head} */ head) => {
+    const row = (/** @type {Head} */ head) => {
       const one = ranked?.heads.find((/** @type {any} */ other) => is(other, head));
-      return one && `${fixed(one.loss, 4)}, 95 % interval ${fixed(one.low, 4)} to ${fixed(one.high, 4)}`;
+      const more = one && { number: `${fixed(one.loss, 4)} ± ${fixed((one.high - one.low) / 2, 4)}`,
+        title: `${fixed(one.loss, 4)}, 95 % interval ${fixed(one.low, 4)} to ${fixed(one.high, 4)}` };
+      return { label: `${head.layer}·${head.head} ${title(head.kind)}`, value: effect(head),
+        number: fixed(effect(head), 4), dim: among(off, head), ...more };
     };
-    const rows = known.map((one) => ({ label: `${one.layer}·${one.head} ${title(one.kind)}`, value: effect(one),
-      number: fixed(effect(one), 4), title: interval(one), dim: among(off, one) }));
     const picked = (/** @type {CustomEvent} */ event) => {
       stop(event);
       this.#switch([known[event.detail.index]]);
     };
     return html`<p class="caption">Heads by ${ranked ? ranked.by : `the ${this.told}`}.</p>
-      <w-bars pickable class="ranked" name="heads by effect" .most=${Math.max(LEAST, ...effects.values())} .rows=${rows}
-        @w-pick=${picked}></w-bars>`;
+      <w-bars pickable class="ranked" name="heads by effect" .rows=${known.map(row)}
+        .most=${Math.max(LEAST, ...[...effects.values()].map(Math.abs))} @w-pick=${picked}></w-bars>`;
   }
 
   spoken() {

@@ -5,7 +5,7 @@
 import { moved } from "weft/element.js";
 import { counted, fixed, percent } from "weft/words.js";
 import { post } from "../api.js";
-import { View, classMap, define, html, nothing, repeat } from "../view.js";
+import { View, classMap, define, html, nothing, repeat, styleMap } from "../view.js";
 import { SAMPLING_KEYS, added, field, isText, reached, shaped, shaping, shown } from "./sampling.js";
 import { Futures, abandon, areFutures, packed } from "./futures.js";
 import "weft/bars.js";
@@ -15,7 +15,8 @@ import "weft/tree.js";
 const BARS = 12; // of a distribution
 const PAUSE = 300; // milliseconds after the last key
 const REST = 120; // milliseconds on a token before its whole distribution is asked for
-const HINT = "Point at a written token to see what it was drawn from. Click it, then another: the text forks.";
+const HINT = "Each token is underlined, the more the less likely it was. Point at one to see what it was drawn from. "
+  + "Click it, then another: the text forks.";
 const UNCHANGED = "Replaced and forced tokens do not hold here: the text is written as it stands.";
 
 class RunContinue extends View {
@@ -222,7 +223,9 @@ class RunContinue extends View {
       const point = () => this.tell("hover", { step: i });
       return html`<span role="option" id=${this.#id(i)} aria-selected=${i === step}
         aria-label=${text.trim() ? nothing : shown(text)}
-        class=${classMap({ token: true, chosen: i === this.selection.step, byhand: logProb === null })}
+        class=${classMap({ token: true, chosen: i === this.selection.step, byhand: logProb === null,
+          doubt: logProb !== null })}
+        style=${styleMap(logProb === null ? {} : { "--doubt": (1 - Math.exp(logProb)).toFixed(2) })}
         @mouseenter=${point} @click=${() => this.tell("pick", { step: i })}>${text}</span>`;
     };
     const active = this.selection.step === null ? nothing : this.#id(this.selection.step);
