@@ -48,10 +48,16 @@ def unknown(kind: str, given: str, known: Iterable[str], see: str = "") -> str:
     "there is no plan 'transfomer-base'. Did you mean 'transformer-base'? Known: transformer-base, transformer-big."
     """
     names = sorted(known)
-    # Case matters first (Mai is nearer to May than to may), then not (LSTM and lstm have no letter in common).
-    near = next(filter(None, (get_close_matches(word, names, 4, 0.5) for word in (given, given.lower()))), [])
+    near = nearest(given, names)
     guess = f" Did you mean {near[0]!r}?" if near else ""
     if see and len(names) > FEW:
         others = f" Similar: {', '.join(near[1:])}." if near[1:] else ""
         return f"there is no {kind} {given!r}.{guess}{others} `{see}` lists all."
     return f"there is no {kind} {given!r}.{guess} Known: {', '.join(names)}."
+
+
+def nearest(given: str, names: Iterable[str]) -> list[str]:
+    """The names that are most like the given one."""
+    # Case matters first (Mai is nearer to May than to may), then not (LSTM and lstm have no letter in common).
+    found = (get_close_matches(word, [*names], 4, 0.5) for word in (given, given.lower()))
+    return next(filter(None, found), [])

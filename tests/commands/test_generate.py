@@ -20,6 +20,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "text.txt").write_text("\n".join(LINES))
     (folder / "prompts.txt").write_text("red cat\nblue\n")
     (folder / "odd.txt").write_text("red\nß\n")
+    (folder / "empty.txt").write_text("")
+    (folder / "bodies.jsonl").write_text('{"body": "red"}\n' * 3)
     settings = {**SMALL_ALONE, "batching.length": 32, "position.limit": 32}
     package.train(plan("gpt-tiny").with_settings(settings), folder / "text.txt", None, folder / "run")
     return folder
@@ -48,7 +50,7 @@ def test_generate_several(desk: Path) -> None:
     assert done.returncode == 0, done.stderr
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert [one["prompt"] for one in found] == ["red cat", "red cat", "blue", "blue"]
-    assert all(len(one["tokens"]) == len(one["log_probs"]) == len(one["alternatives"]) for one in found)
+    assert all(len(one["ids"]) == len(one["tokens"]) == len(one["log_probs"]) == len(one["alternatives"]) for one in found)
     assert all(len(each) == 5 for one in found for each in one["alternatives"])
     done = weft("generate", "run", "red", "--beam", "3", "-n", "3", "--max-tokens", "4", cwd=desk)
     assert done.stdout.count("red") >= 3
@@ -57,7 +59,7 @@ def test_generate_several(desk: Path) -> None:
 def test_generate_says_that_the_context_slid(desk: Path) -> None:
     done = weft("generate", "run", "red cat", "--max-tokens", "60", "--temperature", "1", cwd=desk)
     assert done.returncode == 0
-    slid = "longer than the context of 32 tokens: the model saw the last part only (a sliding window)\n"
+    slid = "longer than the context of 32 tokens: whenever it was full, the model went on from the last half\n"
     assert done.stderr in ("", slid)
     long = weft("generate", "run", LINES[0] * 2, "--max-tokens", "1", cwd=desk)
     assert long.stderr == slid
@@ -73,9 +75,11 @@ def test_generate_says_that_the_context_slid(desk: Path) -> None:
             "--top-k is for sampling and has no effect with --beam.",
         ),
         (["generate", "run", "--prompts", "odd.txt"], "odd.txt:2: 'ß' is not"),
+        (["generate", "run", "red", "--alternatives", "2"], "--alternatives has no effect without --json."),
+        (["generate", "run", "--prompts", "empty.txt"], "empty.txt is empty."),
         (["generate", "run", "ß"], "'ß' is not in this model's vocabulary of "),
-        (["generate", "en-de", "red"], "en-de is for translation; use weft translate en-de."),
-        (["translate", "run"], "run is for language-model; use weft generate run."),
+        (["generate", "en-de", "red"], "en-de has task=translation; use weft translate en-de."),
+        (["translate", "run"], "run has task=language-model; use weft generate run."),
         (["evaluate", "run"], "run needs --text FILE."),
         (
             ["evaluate", "run", "--source", "text.txt"],
@@ -108,7 +112,7 @@ def test_evaluate_text(desk: Path) -> None:
     assert 1 < found["perplexity"] < 100
     said = weft("evaluate", "run", "--text", "text.txt", cwd=desk).stdout
     assert "per token of characters; windows of 32 tokens, stride 32" in said
-    assert "1 documents in" in said
+    assert "1 document in" in said
 
 
 def test_attend(desk: Path) -> None:

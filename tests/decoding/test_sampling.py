@@ -104,6 +104,8 @@ def test_draws_follow_the_distribution() -> None:
     [
         ({"temperature": -1.0}, "temperature must be a finite number of at least 0, got -1.0."),
         ({"temperature": math.nan}, "temperature must be a finite number of at least 0, got nan."),
+        ({"top_k": 1.5}, "top_k: expected int, got 1.5."),
+        ({"temperature": "hot"}, "temperature: expected float, got 'hot'."),
         ({"top_k": -1}, "top_k must be at least 0, got -1."),
         ({"top_p": 1.1}, "top_p must be between 0 and 1, got 1.1."),
         ({"min_p": -0.1}, "min_p must be between 0 and 1, got -0.1."),

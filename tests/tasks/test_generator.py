@@ -153,10 +153,19 @@ def test_characters_in_several_tokens_come_whole(tmp_path: Path) -> None:
     assert shown == ["", "ü", "", "", "", "👍"]
 
 
+KNOWN = (
+    "Known: alternatives, frequency_penalty, logit_bias, max_tokens, min_p, n, off, presence_penalty, "
+    "repetition_penalty, seed, stop, temperature, top_k, top_p."
+)
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
         ({"max_tokens": 0}, "max_tokens must be at least 1, got 0."),
+        ({"max_tokens": "a"}, "max_tokens: expected int, got 'a'."),
+        ({"max_tokens": None}, "max_tokens: expected int, got None."),
+        ({"max_token": 5}, f"there is no option 'max_token'. Did you mean 'max_tokens'? {KNOWN}"),
         ({"seed": -1}, "seed must be at least 0, got -1."),
         ({"alternatives": -1}, "alternatives must be at least 0, got -1."),
         ({"stop": ""}, "a stop string must not be empty."),
@@ -179,6 +188,9 @@ def test_prompts(tmp_path: Path, model: Generator) -> None:
     assert model.prompt("") == model.prompt([]) == [start]
     assert model.prompt([5, 4]) == [5, 4]
     assert generator(tmp_path / "model", starts=True).prompt("to")[0] == start
+    for other in (5, None, b"to"):
+        with pytest.raises(WeftError, match=r"expected a text or a list of token ids, got "):
+            model.generate(other)  # type: ignore[arg-type]
     for wrong in ([len(CHARACTERS)], [-1], ["a"]):
         with pytest.raises(WeftError, match="token ids must be between 0 and"):
             model.prompt(wrong)  # type: ignore[arg-type]

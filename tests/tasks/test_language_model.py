@@ -102,6 +102,14 @@ def test_the_last_tenth_is_held_out() -> None:
     assert remark == "no --valid: the last 10 of 100 characters are held out for validation"
 
 
+def test_records_without_a_text(tmp_path: Path) -> None:
+    file = tmp_path / "bodies.jsonl"
+    file.write_text('{"body": "red"}\n' * 3)
+    with pytest.raises(WeftError) as caught:
+        TASK.hold_out(TASK.read([file]))
+    assert str(caught.value) == f'no text to train on: a record of JSONL needs a "text" ({file}: 3 without).'
+
+
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
@@ -109,7 +117,8 @@ def test_the_last_tenth_is_held_out() -> None:
         ({"codec": "bytes", "vocabulary": 259}, "vocabulary: codec bytes needs at least 260, got 259."),
         (
             {"codec": "wrods"},
-            "codec: task language-model needs subwords or bytes or characters or words or public, got wrods.",
+            "codec: task language-model needs subwords or bytes or characters or words or public, got wrods. "
+            "Did you mean 'words'?",
         ),
         ({"batching": "shuffled"}, "training.batching: task language-model needs blocks, got shuffled."),
     ],

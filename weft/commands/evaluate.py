@@ -69,4 +69,5 @@ def evaluate(
         print(f"{score.metric.label:10}  {score.metric.show(score.value):>6}   {score.signature}".rstrip())
     for note in found.notes:
         print(note)
-    print(f"{found.examples} {found.unit} in {found.seconds:.1f} s")
+    unit = found.unit.removesuffix("s") if found.examples == 1 else found.unit
+    print(f"{found.examples:,} {unit} in {found.seconds:.1f} s")

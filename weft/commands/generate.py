@@ -63,8 +63,12 @@ def generate(
         raise WeftError(f"--{unused[0].replace('_', '-')} is for sampling and has no effect with --beam.")
     if prompt is not None and prompts is not None:
         raise WeftError("give a prompt or --prompts FILE, not both.")
+    if not as_json and "alternatives" in given(context, ("alternatives",)):
+        raise WeftError("--alternatives has no effect without --json.")
     if prompts is not None:
         texts = list(read_lines(prompts))
+        if not texts:
+            raise WeftError(f"{prompts} is empty.")
     else:
         piped = prompt is None and not sys.stdin.isatty()
         texts = ["\n".join(read_lines(sys.stdin.buffer)) if piped else prompt or ""]
@@ -117,6 +121,7 @@ def _stream(generator: "Generator", text: str, sampling: "Sampling", options: di
 
 def _say_that_it_slid(generator: "Generator") -> None:
     print(
-        f"longer than the context of {generator.context} tokens: the model saw the last part only (a sliding window)",
+        f"longer than the context of {generator.context} tokens: whenever it was full, the model went on from the last "
+        "half",
         file=sys.stderr,
     )

@@ -73,6 +73,11 @@ class Corpus:
     def __len__(self) -> int:
         return len(self._ends) // len(self.columns)
 
+    @property
+    def size(self) -> int:
+        """The number of ids in all columns."""
+        return len(self._ids)
+
     def __getitem__(self, i: int) -> Row:
         first = i * len(self.columns)
         ends = self._ends[max(0, first - 1) : first + len(self.columns)].tolist()

@@ -8,7 +8,7 @@ logit bias (as in OpenAI's API), top-k, temperature, then top-p (nucleus samplin
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
@@ -30,6 +30,9 @@ class Sampling:
     logit_bias: tuple[tuple[int, float], ...] = ()  # (id, added to its logit)
 
     def __post_init__(self) -> None:
+        for name, kinds in NUMBERS.items():
+            if not isinstance(value := getattr(self, name), kinds):
+                raise WeftError(f"{name}: expected {kinds[-1].__name__}, got {value!r}.")
         wrong = [
             f"{name} must be {allowed}, got {getattr(self, name)}"
             for name, fits, allowed in (
@@ -80,6 +83,11 @@ class Sampling:
         if self.min_p > 0.0:
             probs = probs.masked_fill(probs < self.min_p * probs.amax(-1, keepdim=True), 0.0)
         return probs
+
+
+NUMBERS: dict[str, tuple[type, ...]] = {
+    each.name: (int,) if each.type is int else (int, float) for each in fields(Sampling) if each.type in (int, float)
+}
 
 
 def drawn(weights: Tensor, chance: Tensor) -> Tensor:

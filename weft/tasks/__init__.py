@@ -33,7 +33,7 @@ def load(names: str | Path, device: str = "cpu", verb: str | None = None) -> Any
             )
     predictor = task_of(folders[0].plan()).predictor(folders, device)
     if verb not in (None, predictor.verb):
-        raise WeftError(f"{names} is for {tasks[0].name}; use weft {predictor.verb} {names}.")
+        raise WeftError(f"{names} has task={tasks[0].name}; use weft {predictor.verb} {names}.")
     return predictor
 
 

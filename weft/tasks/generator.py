@@ -19,7 +19,7 @@ from weft.decoding.continuous import Continuation, Continuous, greedy_together
 from weft.decoding.prompt import Prompt
 from weft.decoding.sampling import Sampling
 from weft.defaults import TEMPERATURE
-from weft.errors import WeftError
+from weft.errors import WeftError, unknown
 from weft.evaluation.perplexity import log_likelihoods, perplexity
 from weft.evaluation.report import Report
 from weft.evaluation.scores import BITS_PER_BYTE, BITS_PER_CHARACTER, LOSS, PERPLEXITY, Score
@@ -39,6 +39,7 @@ from weft.viewing.what_if import NOTHING, WhatIf
 POSITIONS = 8192  # in a batch that is rated
 MOST_TOKENS = 200  # that are written by default
 LOOKED_AT = 16  # tokens that are written to be looked at
+OPTIONS = (*Sampling.__dataclass_fields__, "max_tokens", "seed", "stop", "n", "alternatives", "off")
 EXAMPLES = ("Once upon a time, ", "The ", "the ", "")  # the first that has only known characters is shown
 
 
@@ -84,8 +85,10 @@ class Generator(Writing):
     def write_together(self, prompts: Sequence[Prompt]) -> list[Hypothesis]:
         return greedy_together(self.models, prompts)
 
-    def check_ids(self, ids: Sequence[int]) -> None:
+    def check_ids(self, ids: object) -> None:
         """Raise an error unless these are ids of tokens."""
+        if not isinstance(ids, Sequence) or isinstance(ids, bytes):
+            raise WeftError(f"expected a text or a list of token ids, got {ids!r}.")
         for i in ids:
             if not (isinstance(i, int) and 0 <= i < len(self.codec)):
                 raise WeftError(f"token ids must be between 0 and {len(self.codec) - 1}, got {i!r}.")
@@ -111,13 +114,18 @@ class Generator(Writing):
         stop: str | Sequence[str] = (),
         alternatives: int = 0,
         off: Iterable[Head] = (),
+        **others: object,
     ) -> Writer:
         """A new continuation of a prompt. The same seed, prompt and draw give the same tokens. Attention heads can be
         switched off."""
+        if others:
+            raise WeftError(unknown("option", next(iter(others)), OPTIONS))
         stops = [stop] if isinstance(stop, str) else [*stop]
         if not all(isinstance(each, str) and each for each in stops):
             raise WeftError("a stop string must not be empty.")
         for name, value, least in (("max_tokens", max_tokens, 1), ("seed", seed, 0), ("alternatives", alternatives, 0)):
+            if not isinstance(value, int):
+                raise WeftError(f"{name}: expected int, got {value!r}.")
             if value < least:
                 raise WeftError(f"{name} must be at least {least}, got {value}.")
         end = self.codec.special.end
@@ -157,9 +165,9 @@ class Generator(Writing):
     def generate(self, prompt: str | Sequence[str] = "", *, temperature: float = TEMPERATURE, **options: Any) -> Any:
         """The continuation of a prompt, or of each in a list. Options are those of `Sampling` and `writer`."""
         sampling, others = _sampling(temperature, options)
-        if isinstance(prompt, str):
-            return self.complete([prompt], sampling, **others)[0][0].text
-        return [some[0].text for some in self.complete(prompt, sampling, **others)]
+        prompts: Any = prompt if isinstance(prompt, list | tuple) else [prompt]
+        found = [some[0].text for some in self.complete(prompts, sampling, **others)]
+        return found if prompts is prompt else found[0]
 
     def stream(self, prompt: str = "", *, temperature: float = TEMPERATURE, **options: Any) -> Iterator[str]:
         """Yield the continuation of a prompt piece by piece."""

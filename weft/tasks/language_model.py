@@ -49,10 +49,16 @@ class LanguageModel(Task[Passage]):
 
     def hold_out(self, examples: Examples[Passage]) -> tuple[Examples[Passage], Examples[Passage], str]:
         learned, valid = held_out(examples)
+        if not valid.last and examples.passed_over:
+            counts = (f"{file}: {sum(reasons.values()):,}" for file, reasons in examples.passed_over.items())
+            raise WeftError(f'no text to train on: a record of JSONL needs a "text" ({", ".join(counts)} without).')
         if not valid.size:
             raise WeftError(f"{valid.last:,} characters are too few to hold out a tenth for validation; give --valid.")
         remark = f"no --valid: the last {valid.size:,} of {valid.last:,} characters are held out for validation"
         return learned, valid, remark
+
+    def counted(self, corpus: Corpus, purpose: str) -> str:
+        return f"{corpus.size:,} {purpose} tokens"
 
     def check(self, plan: Plan) -> None:
         super().check(plan)
@@ -72,7 +78,7 @@ class LanguageModel(Task[Passage]):
         left: list[int] = []
         for example in examples:
             passage = passage_of(example)
-            [ids] = codec.pieces_of([passage.text])
+            ids = _pieces(passage.text, codec)
             ids = [*[codec.special.start] * passage.starts, *ids, *[codec.special.end] * passage.ends]
             if longest is None:
                 yield [(ids,)], {}
@@ -114,6 +120,17 @@ class LanguageModel(Task[Passage]):
 
     def predictor(self, folders: Sequence[Folder], device: str) -> Generator:
         return Generator(folders, device)
+
+
+def _pieces(text: str, codec: TextCodec) -> list[int]:
+    try:
+        return codec.pieces_of([text])[0]
+    except WeftError as error:
+        if codec.is_lossless:
+            raise
+        raise WeftError(
+            f"{error} They are those of the training text; codec=subwords and codec=bytes can read any text."
+        ) from None
 
 
 def next_tokens(rows: Sequence[Ids], special: Special) -> Batch:

@@ -13,7 +13,7 @@ import numpy as np
 
 from weft.data.codecs import Codec
 from weft.data.corpus import Chunk, Corpus
-from weft.errors import WeftError, unknown
+from weft.errors import WeftError, nearest, unknown
 from weft.evaluation.scores import Metric
 from weft.folder import Folder
 from weft.models.base import Batch, Model
@@ -72,7 +72,8 @@ class Task(ABC, Generic[Example]):
             for name in setting.split("."):
                 part = part[name]
             if (name := Part.read(part, setting).name) not in parts:
-                wrong.append(f"{setting}: task {plan.task.name} needs {' or '.join(parts)}, got {name}.")
+                guess = "".join(f" Did you mean {near!r}?" for near in nearest(name, parts)[:1])
+                wrong.append(f"{setting}: task {plan.task.name} needs {' or '.join(parts)}, got {name}.{guess}")
         self.metric(plan.training.best_by)
         if wrong:
             raise WeftError("\n".join(wrong))
@@ -80,6 +81,10 @@ class Task(ABC, Generic[Example]):
     def hold_out(self, examples: Examples[Example]) -> tuple[Examples[Example], Examples[Example], str]:
         """Training and validation examples where only one set was given, and a sentence on how it was split."""
         raise WeftError("training needs --train FILE... and --valid FILE...")
+
+    def counted(self, corpus: Corpus, purpose: str) -> str:
+        """How much there is of a corpus, for the user."""
+        return f"{len(corpus):,} {purpose} {self.unit}"
 
     @abstractmethod
     def read(

@@ -25,6 +25,7 @@ class Completion:
         return {
             "text": self.text,
             "finish": self.finish,
+            "ids": list(self.ids),
             "tokens": list(self.tokens),
             "log_probs": list(self.log_probs),
             "alternatives": [

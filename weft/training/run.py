@@ -294,7 +294,7 @@ def _corpus(folder: Folder, name: str) -> Corpus:
 
 def _counts(corpus: Corpus, task: Task[Any], purpose: str, examples: Any) -> str:
     """Report how many examples there are and how many were skipped, so that none is dropped silently."""
-    lines = [f"{len(corpus):,} {purpose} {task.unit}"]
+    lines = [task.counted(corpus, purpose)]
     passed_over = getattr(examples, "passed_over", {})
     lines += [f"  skipped in {file}: {_counted(entries)}" for file, entries in passed_over.items()]
     lines += [f"  skipped {task.unit}: {_counted(corpus.left_out)}"] if corpus.left_out else []
