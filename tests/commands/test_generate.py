@@ -50,7 +50,9 @@ def test_generate_several(desk: Path) -> None:
     assert done.returncode == 0, done.stderr
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert [one["prompt"] for one in found] == ["red cat", "red cat", "blue", "blue"]
-    assert all(len(one["ids"]) == len(one["tokens"]) == len(one["log_probs"]) == len(one["alternatives"]) for one in found)
+    assert all(
+        len(one["ids"]) == len(one["tokens"]) == len(one["log_probs"]) == len(one["alternatives"]) for one in found
+    )
     assert all(len(each) == 5 for one in found for each in one["alternatives"])
     done = weft("generate", "run", "red", "--beam", "3", "-n", "3", "--max-tokens", "4", cwd=desk)
     assert done.stdout.count("red") >= 3

@@ -141,6 +141,7 @@ def test_all_files_that_cannot_be_read_are_named_together(write: Write) -> None:
     Path("folder.en").mkdir()
     os.mkfifo("pipe.en")
     files = ["none.en", "folder.en", "pipe.en", write("empty.en", ""), write("empty.en.gz", ""), write("b.en", b"a\0b")]
+    files.append(write("old.en.bz2", b"BZh91AY"))
     Path("fake.en.xz").write_bytes(b"not compressed")
     Path("cut.en.gz").write_bytes(gzip.compress(b"text")[:-9])
     assert refusal(lambda: read_pairs([*files, "fake.en.xz", "cut.en.gz"])).split("\n") == [
@@ -150,6 +151,7 @@ def test_all_files_that_cannot_be_read_are_named_together(write: Write) -> None:
         "empty.en is empty.",
         "empty.en.gz is empty.",
         "b.en contains NUL bytes: it is a binary file, or not UTF-8.",
+        "old.en.bz2 is compressed with bzip2; expected plain text, .gz or .xz.",
         "fake.en.xz cannot be read: the compressed file is damaged or incomplete "
         "(Input format not supported by decoder).",
         "cut.en.gz cannot be read: the compressed file is damaged or incomplete "

@@ -182,7 +182,7 @@ def test_unneeded_checkpoints_are_pruned(tmp_path: Path) -> None:
 def test_empty_corpus_is_refused(tmp_path: Path) -> None:
     job = tiny_trainer(tiny_run(tmp_path))
     job.batches = replace(job.batches, batching=lambda rows, budget, random: [])
-    with pytest.raises(WeftError, match="nothing to train on: the corpus does not fill a batch"):
+    with pytest.raises(WeftError, match="nothing to train on: the data does not fill a batch"):
         job.train()
 
 

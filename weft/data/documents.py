@@ -66,7 +66,7 @@ class Part:
 
     @property
     def passed_over(self) -> dict[str, dict[str, int]]:
-        return getattr(self.documents, "passed_over", {})
+        return {} if self.first else getattr(self.documents, "passed_over", {})  # told once, with the first part
 
     @property
     def size(self) -> int:

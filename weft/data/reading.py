@@ -28,6 +28,7 @@ from weft.data.languages import Languages, is_reversed
 from weft.errors import WeftError, unknown
 
 SHOWN = 20
+ARCHIVES = {b"BZh": "bzip2", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstandard"}  # by their first bytes
 DECOMPRESSED: Mapping[str, Callable[[Path], Any]] = {".gz": gzip.open, ".xz": lzma.open}
 LANGUAGE = re.compile(r"[a-z]{2,3}([-_][a-z0-9]{2,8})*", re.IGNORECASE)
 NOT_LANGUAGES = re.compile("bpe|csv|dev|hyp|in|log|out|raw|ref|src|tgt|tok|trg|txt|xml|zip", re.IGNORECASE)
@@ -292,6 +293,9 @@ def fault(path: Path, is_xml: bool) -> str | None:
 def _not_utf8(name: str, head: bytes) -> str | None:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return f"{name} looks like UTF-16, expected UTF-8. Convert it: iconv -f UTF-16 -t UTF-8 {name} > new"
+    for beginning, form in ARCHIVES.items():
+        if head.startswith(beginning):
+            return f"{name} is compressed with {form}; expected plain text, .gz or .xz."
     if b"\0" in head:
         return f"{name} contains NUL bytes: it is a binary file, or not UTF-8."
     return None

@@ -13,6 +13,7 @@ from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
+from weft.errors import WeftError
 from weft.serving import keys
 from weft.serving.answers import INTERNAL, OPENAI_ERRORS, Refused, openai_error
 from weft.serving.chat import rendered
@@ -233,7 +234,11 @@ def _check(asked: SamplingRequest, service: Service, texts: Sequence[str], rows:
 
 
 def _ids(prompt: str | list[int], service: Service, field: str) -> list[int]:
-    ids, context = service.generator.prompt(prompt), service.generator.context
+    context = service.generator.context
+    try:
+        ids = service.generator.prompt(prompt)
+    except WeftError as error:
+        raise Refused(str(error), field) from None
     if context is not None and len(ids) > context:
         sentence = f"{field}: {len(ids):,} tokens are too many; this model sees {context:,} at once."
         raise Refused(sentence, field, "context_length_exceeded")

@@ -251,7 +251,9 @@ class Trainer:
                 used += len(group)
                 yield epoch, used, group
             if used == 0:
-                raise WeftError("nothing to train on: the corpus does not fill a batch.")
+                raise WeftError(
+                    "nothing to train on: the data does not fill a batch; give more, or set a smaller batch_tokens."
+                )
             epoch, used = epoch + 1, 0
 
     def _validation_is_due(self) -> bool:
