@@ -19,6 +19,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import torch
+
 import weft
 from benchmarks.measure import interleaved
 from benchmarks.ngrams import witten_bell
@@ -29,7 +31,7 @@ from benchmarks.tables import shakespeare as table
 from weft.data.documents import held_out, read_documents
 from weft.folder import Folder
 from weft.tasks import load
-from weft.training.precision import chosen_precision
+from weft.training.precision import chosen_precision, supported
 from weft.training.run import begin, trainer
 
 PLAN = "gpt-modern-tiny"
@@ -131,8 +133,10 @@ def main() -> None:
     text, seeds = text_of(given.data), tuple(map(int, given.seeds.split(",")))
     runs = []
     if given.choices:
-        budget = steps_each(given.choices, {name: (PLAN, s) for name, s in CHOICES.items()}, text)
-        for name, settings in CHOICES.items():
+        precision = "bfloat16" if supported("bfloat16", torch.device("cpu")) else "float32"  # the same for all
+        choices = {name: [*settings, f"precision={precision}"] for name, settings in CHOICES.items()}
+        budget = steps_each(given.choices, {name: (PLAN, settings) for name, settings in choices.items()}, text)
+        for name, settings in choices.items():
             steps = budget[name]
             for seed in seeds:
                 out = given.out / f"{name.replace(' ', '-')}-{seed}"
