@@ -183,6 +183,19 @@ def test_only_the_strongest_and_without_the_ends(page: Page, address: str, seen:
     assert strokes(page).count() == kept
 
 
+@pytest.mark.parametrize("mode", ["lines", "arcs"])
+def test_lines_are_as_wide_as_their_weight_and_seen(page: Page, address: str, seen: AttentionMaps, mode: str) -> None:
+    """Those of the chosen token are strong at ordinary weights, too; in a saved figure as on the page."""
+    open_view(page, address, "look", more=f"&at=encoder.3.mix:2&q=1&mode={mode}")
+    weights = [weight for weight in seen.of("encoder", 3, 2)[1].tolist() if weight >= 0.015]
+    drawn = [path.attrib for path in figure(page).iter(f"{SVG}path")]
+    widths = [number(path["stroke-width"].removesuffix("px")) for path in drawn]
+    most = page.locator("w-lines").evaluate("one => one.em") / 2
+    assert widths == pytest.approx([most * weight for weight in weights], abs=0.01)
+    assert all(number(path["stroke-opacity"]) == pytest.approx(0.6 + 0.4 * weight, abs=2e-3)
+               for path, weight in zip(drawn, weights))  # fmt: skip
+
+
 def test_a_given_translation(page: Page, address: str) -> None:
     open_view(page, address, "look", more="&at=decoder.3.cross")
     page.get_by_label("German").fill("Die Katze schläft.")

@@ -10,6 +10,8 @@ const FAINTEST = 0.015; // fainter curves are invisible, and there are thousands
 const LEAST_DIFFERENCE = 0.05; // of the largest change: smaller ones are not drawn
 const MARKS = 3000; // more are drawn on a canvas
 const LEAST = 12; // pixels of a row
+const WIDEST = 0.5; // units of a line of weight 1: lines are as wide as their weight
+const [FAINT, CLEAR] = [0.15, 0.6]; // opacity of the thinnest lines: of all, and of those of the chosen token
 
 /** @typedef {{map: ArrayLike<number>[], colour: string, name?: string}} Layer map[query][key] is a weight */
 /** @typedef {{d: string, colour: string, weight: number}} Mark */
@@ -60,15 +62,14 @@ export class Lines extends Element {
     const marks = [];
     for (const [n, { map, colour }] of this.layers.entries()) {
       // those that agree lie side by side
-      const shift = (n - (this.layers.length - 1) / 2) * Math.min(2, 8 / this.layers.length);
+      const shift = (n - (this.layers.length - 1) / 2) * Math.min(this.em * 0.2, 12 / this.layers.length);
       for (let query = onlyQuery ?? 0; query < (onlyQuery === null ? this.queries.length : onlyQuery + 1); query++) {
         const end = onlyKey === null || onlyQuery !== null ? this.keys.length : onlyKey + 1;
         for (let key = onlyKey === null || onlyQuery !== null ? 0 : onlyKey; key < end; key++) {
           const weight = map[query]?.[key] ?? 0;
           if (Math.abs(weight) < (this.signed ? LEAST_DIFFERENCE * this.most : FAINTEST)) continue;
           const tint = this.signed ? `var(--diverging-${weight > 0 ? 4 : 0})` : colour;
-          marks.push({ d: path(query, key, shift), colour: tint, weight: Math.min(1,
-            (Math.abs(weight) / this.most) * 1.1) });
+          marks.push({ d: path(query, key, shift), colour: tint, weight: Math.min(1, Math.abs(weight) / this.most) });
         }
       }
     }
@@ -104,14 +105,21 @@ export class Lines extends Element {
   #drawn(marks, width, height) {
     if (marks.length > MARKS) return html`<canvas aria-hidden="true" .marks=${{ marks, width, height }}></canvas>`;
     return html`<svg aria-hidden="true" width=${width} height=${height} fill="none">
-      ${marks.map(({ d, colour, weight }) => svg`<path d=${d} stroke=${colour} stroke-width=${this.#stroke(weight)}
-        stroke-opacity=${weight.toFixed(3)} />`)}
+      ${marks.map(({ d, colour, weight }) => svg`<path d=${d} stroke=${colour} stroke-width=${this.#wide(weight)}
+        stroke-opacity=${this.#opaque(weight)} />`)}
     </svg>`;
   }
 
-  /** Heavier lines are wider, too: they are told from others in print. */
-  #stroke(weight) {
-    return (this.em * (0.07 + 0.1 * weight)).toFixed(2);
+  /** @param {number} weight */
+  #wide(weight) {
+    return (this.em * WIDEST * weight).toFixed(2);
+  }
+
+  /** Thin lines are faint where there are many. @param {number} weight */
+  #opaque(weight) {
+    const { query, key } = this.selected;
+    const least = query === null && key === null ? FAINT : CLEAR;
+    return (least + (1 - least) * weight).toFixed(3);
   }
 
   /** Beside each key a bar for each head: how much of it the chosen query gives this key. */
@@ -128,7 +136,7 @@ export class Lines extends Element {
       height=${height}>${cells.map(({ n, key, weight, colour }) =>
       svg`<rect x=${n * wide} y=${((key + 0.12) * row).toFixed(1)} width=${(wide - 1).toFixed(1)}
         height=${(row * 0.76).toFixed(1)}
-        fill=${colour} fill-opacity=${Math.min(1, weight * 1.1).toFixed(3)} />`)}</svg>`;
+        fill=${colour} fill-opacity=${(FAINT + (1 - FAINT) * weight).toFixed(3)} />`)}</svg>`;
   }
 
   #column(side, tokens, row) {
@@ -244,14 +252,14 @@ export class Lines extends Element {
     const colours = new Map();
     for (const { d, colour, weight } of marks) {
       if (!colours.has(colour)) colours.set(colour, `rgb(${rgb(colour.slice(4, -1)).join(" ")})`);
-      context.globalAlpha = weight;
-      context.lineWidth = Number(this.#stroke(weight));
+      context.globalAlpha = Number(this.#opaque(weight));
+      context.lineWidth = Number(this.#wide(weight));
       context.strokeStyle = colours.get(colour);
       context.stroke(new Path2D(d));
     }
     canvas.drawn = () => marks.map((/** @type {Mark} */ { d, colour, weight }) =>
-      `<path d="${d}" fill="none" stroke="${colours.get(colour)}" stroke-width="${this.#stroke(weight)}" ` +
-      `stroke-opacity="${weight.toFixed(3)}"/>`).join("");
+      `<path d="${d}" fill="none" stroke="${colours.get(colour)}" stroke-width="${this.#wide(weight)}" ` +
+      `stroke-opacity="${this.#opaque(weight)}"/>`).join("");
   }
 }
 
