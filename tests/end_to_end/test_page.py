@@ -453,6 +453,37 @@ def test_a_saved_figure_names_what_if(page: Page, address: str) -> None:
     assert f'weft attend en-de "{TEXT}"' in caption  # the sentence that is drawn
 
 
+def caption(page: Page, which: str = "w-figure") -> str:
+    return "".join(list(figure(page, which).iter(f"{SVG}text"))[-1].itertext())
+
+
+def copied(page: Page) -> str | None:
+    return page.locator("w-figure").evaluate("one => one.command")
+
+
+def test_a_caption_says_what_makes_its_figure(page: Page, address: str) -> None:
+    """The command draws just that; what no command draws has its text and its settings instead."""
+    open_view(page, address, "look", more="&at=encoder.3.mix:2&q=1")
+    settled(page)
+    assert copied(page) == (
+        f'weft attend en-de "{TEXT}" --kind encoder --layer 3 --head 2 --query 2 --lines attention.svg'
+    )
+    assert caption(page).endswith(f" · {copied(page)}")
+    open_view(page, address, "look", more="&at=encoder.3.mix:2&k=1")
+    assert caption(page).endswith(f" · “{TEXT}”, what looks at cat")
+    assert copied(page) == ""
+    open_view(page, address, "look", more="&at=encoder.3.mix:2&mode=arcs")
+    assert f"as lines: weft attend en-de \"{TEXT}\"" in caption(page)
+    assert copied(page) == ""
+    open_view(page, address, "compute", "Say $5, don't.", "&at=encoder.3.mix:2&q=2")
+    settled(page)
+    more = "--kind encoder --layer 3 --head 2 --query 3 --csv numbers.csv"
+    assert copied(page) == f"weft attend en-de 'Say $5, don'\\''t.' {more}"
+    open_view(page, address, "decide", more="&beam=3&temperature=0.5")
+    settled(page)
+    assert caption(page).endswith(f" · “{TEXT}”, beam 3, length penalty α 1.0 · temperature 0.5")
+
+
 def test_a_saved_computation_has_its_fractions_and_roots(page: Page, address: str) -> None:
     open_view(page, address, "compute", more="&at=encoder.3.mix:2")
     page.locator("msqrt").first.wait_for()

@@ -82,10 +82,12 @@ class Compute extends View {
         "Each value times its weight: what is summed")}`;
   }
 
+  get given() { return this.state.target.trim(); }
+
   get command() {
     const { kind, layer } = this.site;
-    return `weft attend ${this.model.name} "${this.state.text.replaceAll('"',
-      '\\"')}" --kind ${kind} --layer ${layer} --head ${this.number} --csv weights.csv`;
+    return this.assumed.length ? "" : this.attends(`--kind ${kind} --layer ${layer} --head ${
+      this.number} --query ${this.head.body.token + 1} --csv numbers.csv`);
   }
 
   /** The query in words. @param {any} data */
@@ -112,8 +114,9 @@ class Compute extends View {
         queries.length) : queries} .selected=${token} name="query"
         @w-hover=${stop} @w-pick=${(/** @type {CustomEvent} */ { detail }) => this.store.pin({
           query: detail.at })}></w-tokens></div>
-      <w-figure label=${`${title}, ${which}: ${this.named(data)}`} .note=${after} .caption=${this.made(this.command)}
-        .command=${this.command} .csv=${() => csv(data)}>
+      <w-figure label=${`${title}, ${which}: ${this.named(data)}`} .note=${after}
+        .caption=${this.made(this.command && `as a table: ${this.command}`)} .command=${this.command}
+        .csv=${() => csv(data)}>
         <w-vectors .numbers=${data} .keys=${keys} query=${this.named(data)} .selected=${{ key: this.selection.key }}
           .isSorted=${this.state.sorted} .isPlain=${this.state.plain}
           .worked=${this.#worked(data)}></w-vectors></w-figure>
