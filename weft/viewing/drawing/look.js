@@ -272,7 +272,7 @@ export class Looking extends View {
     return html`<w-figure label=${`${named(kind)}, all layers and heads`} .caption=${caption} .command=${command}
       .legend=${this.legend}>
       <w-grid .rows=${rows} .columns=${numbers(most).map(([n]) => (most <= 12 ? `head ${n}` : most <= 16 || n === 1
-        || n % 4 === 0 ? `${n}` : ""))} .size=${{ rows: found.queries.length, columns: found.keys.length }}
+        || n % 4 === 0 ? `${n}` : ""))} .axes=${{ queries: found.queries, keys: found.keys }}
         name="layers and heads; Enter opens one" @w-pick=${(/** @type {CustomEvent} */ { detail }) =>
           this.go(this.layers[detail.row], detail.column + 1, { mode: "matrix", heads: null,
             mean: false })}></w-grid></w-figure>`;

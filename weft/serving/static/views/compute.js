@@ -140,7 +140,7 @@ class Compute extends View {
     const terms = largest.map((i) => `(${short(query[i])})(${short(key[i])})`).join(" + ");
     const rest = query.length > SUMMANDS ? " + …" : "";
     return html`<p class="worked" role="status"><b>${label(keys[at])}</b>
-      ${terms ? html`<span title="The largest summands"><math><mi>q</mi><mo>·</mo><mi>k</mi></math> = ${terms}${rest}
+      ${terms ? html`<span>largest first: <math><mi>q</mi><mo>·</mo><mi>k</mi></math> = ${terms}${rest}
         = ${short(score)}</span>` : html`<span><i>${formula}</i> = ${short(score)}</span>`}
       ${divided ? html`<span><math displaystyle="true">
         <mfrac><mrow><mi>q</mi><mo>·</mo><mi>k</mi></mrow><msqrt><mn>${width}</mn></msqrt></mfrac>

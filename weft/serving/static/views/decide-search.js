@@ -121,7 +121,7 @@ class DecideSearch extends View {
   #told() {
     const one = this.pointed === null ? null : this.by.get(this.pointed);
     if (!one) {
-      return html`Number: the probability of the path so far; bar: beside that of the best path. After ×: the token’s
+      return html`Number: the probability of the path so far; bar: compared with the best path. After ×: the token’s
         own. A click writes it.`;
     }
     const text = written(path(this.by, one.id).map(({ token }) => token));
