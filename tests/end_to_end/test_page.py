@@ -714,6 +714,9 @@ def test_models_of_other_families(browser: Browser, tmp_path: Path, family: str,
             for name, told in decoder.items():
                 expect(drawn.filter(has_text=name).first).to_contain_text(told)
             expect(page.locator(".diagram > svg g")).to_have_count(arrows)
+            if "v · tanh(W s + U h)" in decoder.values() and width > 390:
+                page.goto(f"{address}#/compute?text=A+red+dog")
+                expect(page.locator(".product-of i").first).to_have_text("s")  # as in the formula
             assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 

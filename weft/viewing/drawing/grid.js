@@ -16,6 +16,9 @@ const MANY = 150; // tokens that have no room in any figure
  * @typedef {{label: string, cells: (Cell | null)[]}} Row
  */
 
+/** Labels; a space is short. @param {string[]} tokens */
+const named = (tokens) => labels(tokens).map((text) => (text === "(space)" ? "␣" : text));
+
 export class Grid extends Element {
   static measured = true;
   static properties = {
@@ -50,7 +53,7 @@ export class Grid extends Element {
     const pen = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
     const wide = (/** @type {string[]} */ tokens, /** @type {number} */ size) => {
       pen.font = `${size}px ${getComputedStyle(this).fontFamily}`;
-      return Math.max(0, ...labels(tokens).map((text) => pen.measureText(text).width)) + size;
+      return Math.max(0, ...named(tokens).map((text) => pen.measureText(text).width)) + size;
     };
     const between = 0.4 * unit + 2;
     const fit = (left = 0, top = 0) => {
@@ -96,7 +99,7 @@ export class Grid extends Element {
   /** The keys above a column. @param {{cell: number, size: number, top: number}} fitted */
   #across({ cell, size, top }) {
     const { keys } = /** @type {any} */ (this.axes);
-    return html`<svg aria-hidden="true" width=${cell * keys.length} height=${top}>${labels(keys).map((text, at) => svg`
+    return html`<svg aria-hidden="true" width=${cell * keys.length} height=${top}>${named(keys).map((text, at) => svg`
       <text transform="translate(${((at + 0.5) * cell + size * 0.35).toFixed(1)} ${top - size * 0.3}) rotate(-90)"
       >${text}</text>`)}</svg>`;
   }
@@ -104,7 +107,7 @@ export class Grid extends Element {
   /** The queries beside a row. @param {{cell: number, size: number, left: number}} fitted */
   #down({ cell, size, left }) {
     const { queries } = /** @type {any} */ (this.axes);
-    return html`<svg aria-hidden="true" width=${left} height=${cell * queries.length}>${labels(queries).map((text,
+    return html`<svg aria-hidden="true" width=${left} height=${cell * queries.length}>${named(queries).map((text,
       at) => svg`<text text-anchor="end" x=${left - size * 0.1} y=${((at + 0.5) * cell + size * 0.35).toFixed(1)}
       >${text}</text>`)}</svg>`;
   }

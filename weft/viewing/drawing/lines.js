@@ -9,7 +9,7 @@ import { labels } from "weft/words.js";
 const FAINTEST = 0.015; // fainter curves are invisible, and there are thousands of them
 const LEAST_DIFFERENCE = 0.05; // of the largest change: smaller ones are not drawn
 const MARKS = 3000; // more are drawn on a canvas
-const SMALLEST = 10; // pixels of type over which there are arcs; what does not fit scrolls
+const SMALLEST = 9; // pixels of type over which there are arcs; what does not fit scrolls
 const LEAST = 12; // pixels of a row
 const WIDEST = { units: 0.5, share: 0.4 }; // of a line of weight 1, and of the room of a token: as wide as the weight
 const [FAINT, CLEAR] = [0.15, 0.6]; // opacity of the thinnest lines: of all, and of those of the chosen token
