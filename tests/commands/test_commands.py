@@ -162,6 +162,13 @@ def test_train_translate_evaluate_attend(desk: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert 'weft attend new "red cat" --layer 2 --lines lines.svg' in (desk / "lines.svg").read_text(encoding="utf-8")
     assert (desk / "cat.csv").read_text(encoding="utf-8").startswith(",·red")
+    each = ["--layer", "1", "--head", "1", "--query", "2", "--csv", "steps.csv", "--lines", "one.svg"]
+    done = weft("attend", "new", "red cat", *each, cwd=desk)
+    assert done.returncode == 0, done.stderr
+    steps = [line.split(",") for line in (desk / "steps.csv").read_text(encoding="utf-8").splitlines()]
+    assert [row[0] for row in steps][:2] == ["key", "(query)"]
+    assert len({len(row) for row in steps}) == 1
+    assert "--query 2 --lines one.svg" in (desk / "one.svg").read_text(encoding="utf-8")
     files = ["--grid", "grid.png", "--html", "cat.html", "--json", "cat.json"]
     done = weft("attend", "new", "red cat", "--target", "RED CAT", "--kind", "decoder", *files, cwd=desk)
     assert done.stdout.startswith("RED CAT\ngrid.png: "), done.stderr
@@ -421,6 +428,11 @@ MISTAKES = {
         "x.jpg cannot be written: a picture is .png, .svg or .pdf, by the suffix of its name.",
     ),
     "a picture without a suffix": (["attend", "run", "red", "--png", "x"], "x cannot be written: a picture is .png"),
+    "a table of another kind": (["attend", "run", "red", "--csv", "x.png"], "--csv writes .csv; for .png there is --map"),
+    "a page of another kind": (["attend", "run", "red", "--html", "x.txt"], "--html writes .html."),
+    "numbers of another kind": (["attend", "run", "red", "--json", "x.csv"], "for .csv there is --csv"),
+    "a query of a map": (["attend", "run", "red", "--map", "x.png", "--query", "1"], "--query is for --lines"),
+    "no such query": (["attend", "run", "red", "--lines", "x.png", "--query", "99"], "query 99 does not exist"),
     "curves of another kind": (["cost", "transformer-tiny", "--png", "x.jpg"], "x.jpg cannot be written: a picture"),
     "one file for two": (
         ["attend", "run", "red", "--map", "x.png", "--grid", "x.png"],

@@ -183,6 +183,19 @@ def test_only_the_strongest_and_without_the_ends(page: Page, address: str, seen:
     assert strokes(page).count() == kept
 
 
+@pytest.mark.parametrize("mode", ["lines", "arcs"])
+def test_lines_are_as_wide_as_their_weight_and_seen(page: Page, address: str, seen: AttentionMaps, mode: str) -> None:
+    """Those of the chosen token are strong at ordinary weights, too; in a saved figure as on the page."""
+    open_view(page, address, "look", more=f"&at=encoder.3.mix:2&q=1&mode={mode}")
+    weights = [weight for weight in seen.of("encoder", 3, 2)[1].tolist() if weight >= 0.015]
+    drawn = [path.attrib for path in figure(page).iter(f"{SVG}path")]
+    widths = [number(path["stroke-width"].removesuffix("px")) for path in drawn]
+    most = page.locator("w-lines").evaluate("one => one.em") / 2
+    assert widths == pytest.approx([most * weight for weight in weights], abs=0.01)
+    assert all(number(path["stroke-opacity"]) == pytest.approx(0.6 + 0.4 * weight, abs=2e-3)
+               for path, weight in zip(drawn, weights))  # fmt: skip
+
+
 def test_a_given_translation(page: Page, address: str) -> None:
     open_view(page, address, "look", more="&at=decoder.3.cross")
     page.get_by_label("German").fill("Die Katze schläft.")
@@ -440,6 +453,110 @@ def test_a_saved_figure_names_what_if(page: Page, address: str) -> None:
     assert f'weft attend en-de "{TEXT}"' in caption  # the sentence that is drawn
 
 
+def caption(page: Page, which: str = "w-figure") -> str:
+    return "".join(list(figure(page, which).iter(f"{SVG}text"))[-1].itertext())
+
+
+def copied(page: Page) -> str | None:
+    return page.locator("w-figure").evaluate("one => one.command")
+
+
+def test_arcs_fit_their_pane_and_are_as_high_as_the_longest(browser: Browser, address: str) -> None:
+    for page in watched(browser, address, viewport={"width": 390, "height": 844}):
+        open_view(page, address, "look", TIRED, "&at=encoder.3.mix:2&mode=arcs")
+        settled(page)
+        assert page.locator(".arcs").evaluate("one => one.scrollWidth - one.clientWidth") <= 1
+        drawn = figure(page)
+        assert float(drawn.attrib["height"]) < 400  # its window has 844
+        arcs = next(drawn.iter(f"{SVG}svg"))
+        tops = page.locator(".arcs path").evaluate_all("all => all.map(one => one.getBBox().y)")
+        assert 0 <= min(tops) < 0.1 * float(arcs.attrib["height"])
+    for page in watched(browser, address, viewport={"width": 390, "height": 844}):
+        open_view(page, address, "look", f"{TIRED[:-1]} and {TIRED[4:]}", "&at=encoder.3.mix:2&mode=arcs")
+        settled(page)
+        wide = page.locator(".arcs").evaluate("one => one.scrollWidth")
+        assert wide > 390
+        assert float(figure(page).attrib["width"]) >= wide  # it is saved whole
+
+
+@pytest.mark.parametrize("width", [600, 1280])
+def test_all_heads_have_square_cells_and_tokens(browser: Browser, address: str, seen: AttentionMaps, width: int) -> None:
+    """On the page where there is room, in a saved figure always."""
+    for page in watched(browser, address, viewport={"width": width, "height": 800}):
+        open_view(page, address, "look", more="&at=encoder.3.mix&mode=grid")
+        settled(page)
+        rows, columns = (len(axis) for axis in seen.axes["encoder"])
+        box = page.locator(".grid canvas").first.bounding_box()
+        assert box
+        assert box["width"] / columns == pytest.approx(box["height"] / rows, rel=0.02)
+        named = page.locator(".grid svg text").count()
+        assert named == (4 * columns + 3 * rows if width > 600 else named)
+        words = ["".join(text.itertext()) for text in figure(page).iter(f"{SVG}text")]
+        assert words.count("sofa") == 4 + 3
+        assert page.locator(".grid svg text").count() == named
+
+
+def test_a_saved_search_is_no_ribbon(page: Page, address: str) -> None:
+    open_view(page, address, "decide", TIRED)
+    settled(page)
+    page.locator(".paths").evaluate("one => one.scrollTo(300, 0)")
+    drawn = figure(page)
+    wide, high = (float(drawn.attrib[name]) for name in ("width", "height"))
+    assert wide < 1000
+    assert high > wide
+    steps = page.locator(".paths .step").all_text_contents()
+    words = ["".join(text.itertext()).strip() for text in drawn.iter(f"{SVG}text")]
+    assert [word for word in words if word in steps] == steps
+    assert page.locator(".paths").evaluate("one => one.scrollLeft") == 300
+
+
+def test_saved_figures_are_on_white_and_name_their_pane(page: Page, address: str) -> None:
+    open_view(page, address, "look", more="&at=encoder.3.mix:2&mode=matrix&b=1&b.text=A+dog.")
+    page.locator("v-look-difference w-figure").wait_for()
+    settled(page)
+    for which, letter in (("v-look[pane=a] w-figure", "A · "), ("v-look[pane=b] w-figure", "B · ")):
+        drawn = figure(page, which)
+        assert str(next(drawn.iter(f"{SVG}text")).text).startswith(f"{letter}Encoder")
+        assert {rect.attrib["fill"] for rect in drawn.iter(f"{SVG}rect")} >= {"#ffffff"}
+        assert "#fbfaf7" not in ElementTree.tostring(drawn, encoding="unicode")
+
+
+def test_presented_beside_each_other_nothing_is_cut(page: Page, address: str) -> None:
+    more = f"&at=encoder.3.mix&q=8&heads=[2,3]&b=1&b.text={TIRED.replace('tired', 'wide').replace(' ', '+')}"
+    open_view(page, address, "look", TIRED, more)
+    page.locator("v-look-difference w-lines").wait_for()
+    page.keyboard.press("f")
+    page.wait_for_timeout(300)
+    settled(page)
+    for one in page.locator("w-lines, .figure-head").all():
+        assert one.evaluate("one => one.scrollWidth - one.clientWidth") <= 0
+    tops = {round(box["y"]) for one in page.locator(".between").all() if (box := one.bounding_box())}
+    assert max(tops) - min(tops) <= 2
+
+
+def test_a_caption_says_what_makes_its_figure(page: Page, address: str) -> None:
+    """The command draws just that; what no command draws has its text and its settings instead."""
+    open_view(page, address, "look", more="&at=encoder.3.mix:2&q=1")
+    settled(page)
+    assert copied(page) == (
+        f'weft attend en-de "{TEXT}" --kind encoder --layer 3 --head 2 --query 2 --lines attention.svg'
+    )
+    assert caption(page).endswith(f" · {copied(page)}")
+    open_view(page, address, "look", more="&at=encoder.3.mix:2&k=1")
+    assert caption(page).endswith(f" · “{TEXT}”, what looks at cat")
+    assert copied(page) == ""
+    open_view(page, address, "look", more="&at=encoder.3.mix:2&mode=arcs")
+    assert f"as lines: weft attend en-de \"{TEXT}\"" in caption(page)
+    assert copied(page) == ""
+    open_view(page, address, "compute", "Say $5, don't.", "&at=encoder.3.mix:2&q=2")
+    settled(page)
+    more = "--kind encoder --layer 3 --head 2 --query 3 --csv numbers.csv"
+    assert copied(page) == f"weft attend en-de 'Say $5, don'\\''t.' {more}"
+    open_view(page, address, "decide", more="&beam=3&temperature=0.5")
+    settled(page)
+    assert caption(page).endswith(f" · “{TEXT}”, beam 3, length penalty α 1.0 · temperature 0.5")
+
+
 def test_a_saved_computation_has_its_fractions_and_roots(page: Page, address: str) -> None:
     open_view(page, address, "compute", more="&at=encoder.3.mix:2")
     page.locator("msqrt").first.wait_for()
@@ -597,6 +714,9 @@ def test_models_of_other_families(browser: Browser, tmp_path: Path, family: str,
             for name, told in decoder.items():
                 expect(drawn.filter(has_text=name).first).to_contain_text(told)
             expect(page.locator(".diagram > svg g")).to_have_count(arrows)
+            if "v · tanh(W s + U h)" in decoder.values() and width > 390:
+                page.goto(f"{address}#/compute?text=A+red+dog")
+                expect(page.locator(".product-of i").first).to_have_text("s")  # as in the formula
             assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 

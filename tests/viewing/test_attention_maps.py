@@ -226,6 +226,7 @@ def test_lines_of_a_layer_are_those_of_its_heads(
     seen.save_lines(tmp_path / "a.png", layer=2)
     seen.save_lines(tmp_path / "a.png", layer=2, head=1)
     seen.save_lines(tmp_path / "a.png")
+    seen.save_lines(tmp_path / "a.png", layer=2, query=1)
     assert drawn[0] == {f"head {n}": seen.of(layer=2, head=n).tolist() for n in (1, 2)}
     assert [*drawn[1].values()] == [seen.of(layer=2, head=1).tolist()]
     assert [*drawn[2].values()] == [seen.of().tolist()], "many layers: their mean"
@@ -240,6 +241,19 @@ def test_a_table_has_the_tokens_and_the_weights(seen: AttentionMaps, tmp_path: P
     assert [row[0] for row in rows] == queries
     weights = torch.tensor([[float(value) for value in row[1:]] for row in rows])
     assert weights.sub(seen.of(layer=1, head=2)).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("query", [1, 3])
+def test_a_table_has_each_step_of_one_query(seen: AttentionMaps, tmp_path: Path, query: int) -> None:
+    seen.save_csv(tmp_path / "a.csv", layer=1, head=2, query=query)
+    with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    own = seen.numbers("cross", 1, 2, query - 1)
+    assert [row[0] for row in rows] == ["(query)", *seen.axes["cross"][1], "(output)"]
+    for name, numbers in (("score", own.scores), ("weight", own.weights), ("k1", own.keys[:, 0])):
+        assert [float(row[head.index(name)]) for row in rows[1:-1]] == pytest.approx(numbers.tolist())
+    assert [float(value) for value in rows[0][4:] if value] == pytest.approx(own.query.tolist())
+    assert [float(value) for value in rows[-1][4:] if value] == pytest.approx(own.output.tolist())
 
 
 def test_pictures_are_written(seen: AttentionMaps, tmp_path: Path) -> None:

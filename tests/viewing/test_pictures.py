@@ -123,6 +123,14 @@ def test_curves_are_drawn_from_rows_of_metrics(tmp_path: Path) -> None:
             assert picture.info["dpi"][0] == pytest.approx(160, abs=0.1)
 
 
+def test_a_single_value_of_a_curve_is_a_dot(tmp_path: Path) -> None:
+    rows = [{"step": step, "loss": 2.0, "rate": 1e-3, "tokens": 9, "seconds": float(step)} for step in (1, 5, 9)]
+    for some, dots in ((rows, 0), (rows[:2], 2)):
+        draw_curves(some, LOSS, tmp_path / "a.svg")
+        panel = (tmp_path / "a.svg").read_text(encoding="utf-8").partition('id="axes_4"')[2]
+        assert len(re.findall(r"<g clip-path", panel)) == dots  # the speed, and its mean
+
+
 def test_curves_tell_the_best_checkpoint_and_the_time(tmp_path: Path) -> None:
     more = {"tokens": 100, "rate": 0.001}
     rows = [

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from weft.viewing.head_scores import HeadScores
 
 FIRST = 1000  # examples that heads are ranked on
-SHOWN = ("layer", "head", "kind", "target")  # options that a caption repeats
+SHOWN = ("layer", "head", "query", "kind", "target")  # options that a caption repeats
 PLACES = {-1: "previous", 0: "same", 1: "next"}
 
 
@@ -43,6 +43,9 @@ def attend(
     head: Annotated[
         int | None, typer.Option(help="Head, counted from 1 (default: all; --map draws their mean).")
     ] = None,
+    query: Annotated[
+        int | None, typer.Option(help="Token that looks, counted from 1: --lines of it alone, --csv of each step.")
+    ] = None,
     heads: Annotated[
         Path | None, typer.Option(help="Rank the heads on a file: pairs (.tsv), or text for a language model.")
     ] = None,
@@ -68,20 +71,24 @@ def attend(
     from weft.disk import check_writable
     from weft.errors import WeftError, install
     from weft.tasks import load
-    from weft.viewing.formats import check_picture
+    from weft.viewing.formats import check_picture, check_table
 
     pictures = [*(map or []), *filter(None, (lines, grid))]
     files = [*pictures, *filter(None, (csv, html, json))]
     for file in pictures:
         check_picture(file)
+    for option, table in {"csv": csv, "html": html, "json": json}.items():
+        check_table(table, option)
     if (text is None) == (heads is None):
         raise WeftError("give a text to look at, or a file to rank the heads on: --heads FILE.")
-    of_other = ("first", "alignments") if heads is None else ("map", "lines", "csv", "html", "target", *SHOWN[:3])
+    of_other = ("first", "alignments") if heads is None else ("map", "lines", "csv", "html", "target", *SHOWN[:4])
     if wrong := given(context, of_other):
         without = "can only be used with --heads" if heads is None else "cannot be used with --heads"
         raise WeftError(f"{', '.join(f'--{name}' for name in wrong)} {without}.")
     if text is not None and not files:
         raise WeftError("choose an output: --map, --lines, --grid, --csv, --html or --json.")
+    if query is not None and (map or grid or html or json or (csv and not (layer and head))):
+        raise WeftError("--query is for --lines, and with --layer and --head for --csv.")
     if pictures and not find_spec("matplotlib"):
         raise WeftError(f"pictures need matplotlib: {install('view')}.")
     if twice := [file for file in files if files.count(file) > 1]:
@@ -95,14 +102,15 @@ def attend(
     kind = seen.kind(kind)
     seen.each(kind, layer, head)  # an error comes before anything is written
     which = {"kind": kind, "layer": layer, "head": head}
+    seen.query(kind, query)
     for file in map or []:
         seen.save_map(file, **which, command=_command(context, "map", file))
     if lines:
-        seen.save_lines(lines, **which, command=_command(context, "lines", lines))
+        seen.save_lines(lines, **which, query=query, command=_command(context, "lines", lines))
     if grid:
         seen.save_grid(grid, kind=kind, layer=layer, command=_command(context, "grid", grid))
     if csv:
-        seen.save_csv(csv, **which)
+        seen.save_csv(csv, **which, query=query)
     if html:
         seen.save_html(html, kind=kind, layer=layer)
     if json:

@@ -223,6 +223,15 @@ class AttentionMaps:
         maps = maps if layer is None else maps[layer - 1 : layer]
         return maps if head is None else maps[:, head - 1 : head]
 
+    def query(self, kind: str, number: int | None) -> list[str]:
+        """Describe the query with this number, counted from 1; None: none."""
+        queries = self.axes[kind][0]
+        if number is None:
+            return []
+        if not 1 <= number <= len(queries):
+            raise WeftError(f"query {number} does not exist: they count from 1 to {len(queries)}.")
+        return [f"query {number}, {queries[number - 1].removeprefix('·')}"]
+
     def numbers(self, kind: str, layer: int, head: int, query: int) -> HeadNumbers:
         """Return each step of one head's computation for the query token with this index."""
         weights = self.each(kind, layer, head)[0, 0]  # (T, S)
@@ -264,13 +273,23 @@ class AttentionMaps:
         Path(file).write_text(json.dumps(self.to_dict(kind, layer, head), ensure_ascii=False), encoding="utf-8")
 
     def save_csv(
-        self, file: Path | str, layer: int | None = None, head: int | None = None, kind: str | None = None
+        self,
+        file: Path | str,
+        layer: int | None = None,
+        head: int | None = None,
+        kind: str | None = None,
+        query: int | None = None,
     ) -> None:
-        """Write one map as a table: a row for each query, a column for each key."""
+        """Write one map as a table: a row for each query, a column for each key. Or, of a query of one head, counted
+        from 1, each step of its computation: a row for each key."""
         kind = self.kind(kind)
         queries, keys = self.axes[kind]
         with Path(file).open("w", encoding="utf-8", newline="") as stream:
             table = csv.writer(stream)
+            if query is not None:
+                assert layer and head
+                table.writerows(_steps(self.numbers(kind, layer, head, query - 1), keys))
+                return
             table.writerow(["", *keys])
             for query, row in zip(queries, self.of(kind, layer, head).tolist()):
                 table.writerow([query, *(f"{weight:.6g}" for weight in row)])
@@ -300,23 +319,31 @@ class AttentionMaps:
         layer: int | None = None,
         head: int | None = None,
         kind: str | None = None,
+        query: int | None = None,
         command: str = "",
     ) -> None:
-        """Write one map as lines from queries to keys; of a layer without a head, those of each of its heads if they
-        are few enough to be told apart."""
+        """Write one map as lines from queries, or one of them, counted from 1, to keys; of a layer without a head,
+        those of each of its heads if they are few enough to be told apart."""
         from weft.viewing.fonts import with_fonts_for
         from weft.viewing.palette import HEADS
         from weft.viewing.pictures import draw_lines
 
         kind = self.kind(kind)
         each = list(self.each(kind, layer)[0]) if layer and not head else []
-        heads = [one.tolist() for one in each if one.any()]
+        heads = [self._only(query, one) for one in each if one.any()]
         is_apart = 1 < len(heads) <= len(HEADS)
         which = [f"layer {layer}"] if is_apart else self._which(kind, layer, head)
         curves = {f"head {n}": one for n, one in enumerate(heads, 1)} if is_apart else {}
-        told = self._title(kind), self._caption(kind, which, command)
+        told = self._title(kind), self._caption(kind, [*which, *self.query(kind, query)], command)
         with with_fonts_for(self.characters):
-            draw_lines(curves or {"": self.of(kind, layer, head).tolist()}, *self.axes[kind], *told, Path(file))
+            own = {"": self._only(query, self.of(kind, layer, head))}
+            draw_lines(curves or own, *self.axes[kind], *told, Path(file))
+
+    @staticmethod
+    def _only(query: int | None, weights: Tensor) -> list[list[float]]:
+        """The weights of one query, or of all."""
+        rows = torch.arange(1, 1 + weights.size(0)).unsqueeze(1)  # (query, 1)
+        return (weights if query is None else weights * (rows == query)).tolist()
 
     def save_grid(self, file: Path | str, layer: int | None = None, kind: str | None = None, command: str = "") -> None:
         """Write every head as a small map: one row per layer, one column per head."""
@@ -360,3 +387,23 @@ class AttentionMaps:
         if not self.source:
             return self.text + self.translation
         return self.text if "source" in (KINDS[kind].queries, KINDS[kind].keys) else self.translation
+
+
+def _steps(numbers: HeadNumbers, keys: Sequence[str]) -> list[list[object]]:
+    """Every number of a computation as a table, as the page has it."""
+    query, output = numbers.query.tolist(), numbers.output.tolist()
+    width = max(len(query), numbers.keys.size(1))  # they may differ where the score is not q · k
+    names = [f"{name}{i + 1}" for name, count in (("k", width), ("v", len(output))) for i in range(count)]
+    scaled = [""] * len(keys) if numbers.scaled is None else numbers.scaled.tolist()
+    rows = zip(keys, numbers.scores.tolist(), scaled, numbers.weights.tolist())
+
+    def wide(vector: list[float]) -> list[object]:
+        return [*vector, *[""] * (width - len(vector))]
+
+    vectors = zip(numbers.keys.tolist(), numbers.values.tolist())
+    return [
+        ["key", "score", "scaled", "weight", *names],
+        ["(query)", "", "", "", *wide(query), *[""] * len(output)],
+        *([*row, *wide(key), *value] for row, (key, value) in zip(rows, vectors)),
+        ["(output)", "", "", "", *wide([]), *output],
+    ]

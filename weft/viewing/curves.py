@@ -30,8 +30,8 @@ def draw_curves(rows: Sequence[dict[str, Any]], shown: Metric, picture: Path) ->
     figure = Figure(figsize=(10.5, 6), layout="constrained")
     (loss, score), (rate, speed) = figure.subplots(2, 2, sharex=True, height_ratios=(2, 1))
     raw = [(row["step"], row["loss"]) for row in steps]
-    loss.plot(*_columns(raw), color=tinted(BLUE, 0.7), lw=0.8, label="training, single steps")
-    loss.plot(*_columns(smoothed(raw)), color=BLUE, lw=1.8, label=f"training, mean of about {SPAN:.0%} of the run")
+    _line(loss, raw, color=tinted(BLUE, 0.7), lw=0.8, label="training, single steps")
+    _line(loss, smoothed(raw), color=BLUE, lw=1.8, label=f"training, mean of about {SPAN:.0%} of the run")
     _dots(loss, [(step, each[LOSS.name]) for step, each in valid], "validation")
     _dots(score, scores, "")
     for axes, title in ((loss, "Loss, nats per token"), (score, f"Validation {shown.label}")):
@@ -47,10 +47,10 @@ def draw_curves(rows: Sequence[dict[str, Any]], shown: Metric, picture: Path) ->
         )
         score.legend(frameon=False, fontsize=9, loc="best")
     loss.legend(frameon=False, fontsize=9)
-    rate.plot(*_columns([(row["step"], row["rate"]) for row in steps if "rate" in row]), color=GREY, lw=1.5)
+    _line(rate, [(row["step"], row["rate"]) for row in steps if "rate" in row], color=GREY, lw=1.5)
     paces = list(_paces(rows))
-    speed.plot(*_columns(paces), color=tinted(GREY, 0.7), lw=0.8)
-    speed.plot(*_columns(smoothed(paces)), color=GREY, lw=1.5)
+    _line(speed, paces, color=tinted(GREY, 0.7), lw=0.8)
+    _line(speed, smoothed(paces), color=GREY, lw=1.5)
     _dressed(rate, "Learning rate")
     _dressed(speed, f"Tokens per second{_time(rows)}")
     for axes in (rate, speed):
@@ -97,6 +97,11 @@ def _time(rows: Sequence[dict[str, Any]]) -> str:
     if not seconds:
         return ""
     return f"; {seconds:.0f} s in all" if seconds < 100 else f"; {seconds / 60:.0f} minutes in all"
+
+
+def _line(axes: Axes, points: Points, **style: Any) -> None:
+    """A single value is a dot."""
+    axes.plot(*_columns(points), marker="o" if len(points) == 1 else "", ms=3.5, **style)
 
 
 def _dots(axes: Axes, points: Points, name: str) -> None:

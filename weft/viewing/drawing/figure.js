@@ -56,16 +56,29 @@ export class Figure extends Element {
     /** @type {HTMLDetailsElement} */ (this.querySelector("details")).open = false;
   }
 
-  /** The drawing as SVG. */
+  /** The title with the letter of its pane, as the style sheet has it. */
+  get title() {
+    const { content } = getComputedStyle(/** @type {HTMLElement} */ (this.querySelector("h2")), "::before");
+    return `${content.startsWith('"') ? content.slice(1, -1) : ""}${this.label}`;
+  }
+
+  /** The drawing as SVG. Elements that have it are drawn for a figure first. */
   get drawing() {
     const head = /** @type {HTMLElement} */ (this.querySelector(".figure-head"));
     const place = /** @type {HTMLElement} */ (head.nextElementSibling);
-    return toSVG(place, [this.label, typeof this.caption === "string" ? this.caption : this.caption()], this.legend);
+    const own = /** @type {any[]} */ ([place, ...place.querySelectorAll("*")]).filter((one) => "saving" in one);
+    const draw = (saving) => own.forEach((one) => { one.saving = saving; one.performUpdate(); });
+    draw(true);
+    try {
+      return toSVG(place, [this.title, typeof this.caption === "string" ? this.caption : this.caption()], this.legend);
+    } finally {
+      draw(false);
+    }
   }
 
   /** @param {"svg" | "png" | "csv"} kind */
   async save(kind) {
-    const name = `${this.label.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "")
+    const name = `${this.title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "")
       || "figure"}.${kind}`;
     if (kind === "csv") download(name, toCSV(this.csv?.() ?? []), "text/csv");
     else if (kind === "svg") download(name, this.drawing, "image/svg+xml");

@@ -7,7 +7,8 @@ import "weft/grid.js";
 
 const WIDTH = 0.62; // units of a letter
 const LEAST = 2.3; // units of a column
-const HINT = "Each cell: what this layer would write after what is read below it, and how sure it is. Above: the text.";
+const HINT = "Each cell: what this layer would write after what is read below it, and how sure it is. "
+  + "Above: the token that follows in the text.";
 
 /**
  * @typedef {{token: string, probability: number, rank_of_final: number, probability_of_final: number}} Cell

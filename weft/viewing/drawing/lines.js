@@ -9,7 +9,10 @@ import { labels } from "weft/words.js";
 const FAINTEST = 0.015; // fainter curves are invisible, and there are thousands of them
 const LEAST_DIFFERENCE = 0.05; // of the largest change: smaller ones are not drawn
 const MARKS = 3000; // more are drawn on a canvas
+const SMALLEST = 9; // pixels of type over which there are arcs; what does not fit scrolls
 const LEAST = 12; // pixels of a row
+const WIDEST = { units: 0.5, share: 0.4 }; // of a line of weight 1, and of the room of a token: as wide as the weight
+const [FAINT, CLEAR] = [0.15, 0.6]; // opacity of the thinnest lines: of all, and of those of the chosen token
 
 /** @typedef {{map: ArrayLike<number>[], colour: string, name?: string}} Layer map[query][key] is a weight */
 /** @typedef {{d: string, colour: string, weight: number}} Mark */
@@ -41,6 +44,7 @@ export class Lines extends Element {
     this.arcs = false;
     this.shift = 0;
     this.between = 0;
+    this.widest = 0; // pixels of a line of weight 1
     this.observer = new ResizeObserver(([{ contentRect }]) => { this.between = Math.round(contentRect.width); });
   }
 
@@ -60,19 +64,23 @@ export class Lines extends Element {
     const marks = [];
     for (const [n, { map, colour }] of this.layers.entries()) {
       // those that agree lie side by side
-      const shift = (n - (this.layers.length - 1) / 2) * Math.min(2, 8 / this.layers.length);
+      const shift = (n - (this.layers.length - 1) / 2) * Math.min(this.em * 0.2, 12 / this.layers.length);
       for (let query = onlyQuery ?? 0; query < (onlyQuery === null ? this.queries.length : onlyQuery + 1); query++) {
         const end = onlyKey === null || onlyQuery !== null ? this.keys.length : onlyKey + 1;
         for (let key = onlyKey === null || onlyQuery !== null ? 0 : onlyKey; key < end; key++) {
           const weight = map[query]?.[key] ?? 0;
-          if (Math.abs(weight) < (this.signed ? LEAST_DIFFERENCE * this.most : FAINTEST)) continue;
+          if (!this.#isSeen(weight)) continue;
           const tint = this.signed ? `var(--diverging-${weight > 0 ? 4 : 0})` : colour;
-          marks.push({ d: path(query, key, shift), colour: tint, weight: Math.min(1,
-            (Math.abs(weight) / this.most) * 1.1) });
+          marks.push({ d: path(query, key, shift), colour: tint, weight: Math.min(1, Math.abs(weight) / this.most) });
         }
       }
     }
     return marks;
+  }
+
+  /** Whether a weight has a line. @param {number} weight */
+  #isSeen(weight) {
+    return Math.abs(weight) >= (this.signed ? LEAST_DIFFERENCE * this.most : FAINTEST);
   }
 
   render() {
@@ -84,6 +92,7 @@ export class Lines extends Element {
     const most = Math.max(this.queries.length, this.keys.length, 1);
     const pitch = Math.max(LEAST, Math.min(unit * 3, (this.room.height - unit * 1.7) / most));
     const height = pitch * most;
+    this.widest = Math.min(unit * WIDEST.units, pitch * WIDEST.share);
     const rows = [height / Math.max(1, this.queries.length), height / Math.max(1, this.keys.length)];
     const end = this.between - 1;
     const marks = this.between < 20 ? [] : this.marks((query, key, shift) => {
@@ -104,14 +113,21 @@ export class Lines extends Element {
   #drawn(marks, width, height) {
     if (marks.length > MARKS) return html`<canvas aria-hidden="true" .marks=${{ marks, width, height }}></canvas>`;
     return html`<svg aria-hidden="true" width=${width} height=${height} fill="none">
-      ${marks.map(({ d, colour, weight }) => svg`<path d=${d} stroke=${colour} stroke-width=${this.#stroke(weight)}
-        stroke-opacity=${weight.toFixed(3)} />`)}
+      ${marks.map(({ d, colour, weight }) => svg`<path d=${d} stroke=${colour} stroke-width=${this.#wide(weight)}
+        stroke-opacity=${this.#opaque(weight)} />`)}
     </svg>`;
   }
 
-  /** Heavier lines are wider, too: they are told from others in print. */
-  #stroke(weight) {
-    return (this.em * (0.07 + 0.1 * weight)).toFixed(2);
+  /** @param {number} weight */
+  #wide(weight) {
+    return (this.widest * weight).toFixed(2);
+  }
+
+  /** Thin lines are faint where there are many. @param {number} weight */
+  #opaque(weight) {
+    const { query, key } = this.selected;
+    const least = query === null && key === null ? FAINT : CLEAR;
+    return (least + (1 - least) * weight).toFixed(3);
   }
 
   /** Beside each key a bar for each head: how much of it the chosen query gives this key. */
@@ -128,7 +144,7 @@ export class Lines extends Element {
       height=${height}>${cells.map(({ n, key, weight, colour }) =>
       svg`<rect x=${n * wide} y=${((key + 0.12) * row).toFixed(1)} width=${(wide - 1).toFixed(1)}
         height=${(row * 0.76).toFixed(1)}
-        fill=${colour} fill-opacity=${Math.min(1, weight * 1.1).toFixed(3)} />`)}</svg>`;
+        fill=${colour} fill-opacity=${(FAINT + (1 - FAINT) * weight).toFixed(3)} />`)}</svg>`;
   }
 
   #column(side, tokens, row) {
@@ -176,22 +192,25 @@ export class Lines extends Element {
     const unit = this.em;
     const context = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
     context.font = `${unit}px ${getComputedStyle(this).fontFamily}`;
-    const widths = tokens.map((text) => context.measureText(text).width + unit * 0.55);
-    const natural = widths.reduce((sum, width) => sum + width, 0);
-    const scale = Math.max(Math.min(1.7, this.room.width / Math.max(1, natural)), 11 / unit);
-    const places = widths.map((width, at) => scale * (widths.slice(0, at).reduce((sum, one) => sum + one, 0) +
-      width / 2));
-    const wide = natural * scale;
-    const left = Math.max(0, (this.room.width - wide) / 2);
-    const height = Math.max(unit * 6, Math.min(this.room.height - unit * scale * 2.2, this.room.width * 0.46));
+    const bare = tokens.map((text) => context.measureText(text).width);
+    const sum = (/** @type {number[]} */ all) => all.reduce((so, one) => so + one, 0);
+    const gap = (this.room.width - sum(bare)) / Math.max(1, tokens.length);
+    const least = sum(bare) > tokens.length * unit ? 0.3 : 0.2; // words, characters
+    const widths = bare.map((width) => width + unit * Math.max(least, Math.min(0.55, gap / unit)));
+    const scale = Math.max(Math.min(1.7, this.room.width / Math.max(1, sum(widths))), SMALLEST / unit);
+    this.widest = Math.min(unit * WIDEST.units, (sum(widths) * scale * WIDEST.share) / Math.max(1, tokens.length));
+    const places = widths.map((width, at) => scale * (sum(widths.slice(0, at)) + width / 2));
+    const far = (query, key) => Math.abs(places[query + before] - places[key]);
+    const longest = Math.max(unit, ...this.layers.flatMap(({ map }) => map.map((row, query) => Array.from(row).reduce(
+      (most, weight, key) => (this.#isSeen(weight) ? Math.max(most, far(query, key)) : most), 0))));
+    const height = Math.max(unit * 3, Math.min(this.room.height - unit * scale * 2.2, longest * 0.55));
     const marks = this.marks((query, key, aside) => {
-      const [from, to] = [left + places[query + before] + aside, left + places[key] + aside];
+      const [from, to] = [places[query + before] + aside, places[key] + aside];
       const r = unit * 0.5 * scale;
       // over itself
       if (query + before === key) return `M${from - r / 2} ${height}c${-r} ${-r * 2.2} ${r * 2} ${-r * 2.2} ${r} 0`;
-      const rise = height - Math.max(unit, Math.min(1, Math.abs(to - from) / Math.min(wide,
-        this.room.width)) ** 0.6 * height * 1.3);
-      const [x, end, y] = [from, to, rise].map((place) => place.toFixed(1));
+      const top = (far(query, key) / longest) ** 0.7 * (height - this.widest);
+      const [x, end, y] = [from, to, height - top / 0.75].map((place) => place.toFixed(1));
       return `M${x} ${height}C${x} ${y} ${end} ${y} ${end} ${height}`;
     });
     const { query, key } = this.selected;
@@ -199,8 +218,8 @@ export class Lines extends Element {
     const weight = (at) => (chosen === null ? null : query !== null ? this.weight(query, at) : this.weight(at - before,
       /** @type {number} */ (key)));
     const select = (at) => (at < before ? this.#selection(1, at) : this.#selection(0, at - before));
-    const size = { "--type": `${(unit * scale).toFixed(1)}px`, "padding-left": `${left}px` };
-    return html`<div class="arcs">${this.#drawn(marks, Math.max(wide, this.room.width), height)}
+    const size = { "--type": `${(unit * scale).toFixed(1)}px` };
+    return html`<div class="arcs">${this.#drawn(marks, sum(widths) * scale, height)}
       <ol role="listbox" aria-orientation="horizontal" aria-label=${this.titles[1] || nothing} style=${styleMap(size)}
         @keydown=${(event) => this.#move(event, 0, select)}>
       ${tokens.map((text, at) => this.#token(text, select, at, chosen, weight(at), { width: `${widths[at] * scale}px` },
@@ -244,14 +263,14 @@ export class Lines extends Element {
     const colours = new Map();
     for (const { d, colour, weight } of marks) {
       if (!colours.has(colour)) colours.set(colour, `rgb(${rgb(colour.slice(4, -1)).join(" ")})`);
-      context.globalAlpha = weight;
-      context.lineWidth = Number(this.#stroke(weight));
+      context.globalAlpha = Number(this.#opaque(weight));
+      context.lineWidth = Number(this.#wide(weight));
       context.strokeStyle = colours.get(colour);
       context.stroke(new Path2D(d));
     }
     canvas.drawn = () => marks.map((/** @type {Mark} */ { d, colour, weight }) =>
-      `<path d="${d}" fill="none" stroke="${colours.get(colour)}" stroke-width="${this.#stroke(weight)}" ` +
-      `stroke-opacity="${weight.toFixed(3)}"/>`).join("");
+      `<path d="${d}" fill="none" stroke="${colours.get(colour)}" stroke-width="${this.#wide(weight)}" ` +
+      `stroke-opacity="${this.#opaque(weight)}"/>`).join("");
   }
 }
 

@@ -5,7 +5,7 @@ import { COLOURS, headColour } from "weft/colours.js";
 import { menu, numbers, pressing, segmented, slider } from "weft/controls.js";
 import { classMap, html, nothing, styleMap } from "weft/element.js";
 import { counted, isEnd, label, labels, signed } from "weft/words.js";
-import { View, quoted } from "weft/view.js";
+import { View } from "weft/view.js";
 import "weft/bars.js";
 import "weft/figure.js";
 import "weft/grid.js";
@@ -193,13 +193,15 @@ export class Looking extends View {
   get left() {
     if (this.mode === "grid") return [];
     const { share, ends, mean: averaged } = this.state;
-    const { heads, mode, site } = this;
+    const { heads, mode, site, seen, selection: { query, key } } = this;
     const isPart = heads.length > 1 && heads.length < site.units;
     return [
       ...(share < 1 && mode !== "matrix" ? [`the strongest ${Math.round(share * 100)} % of each row`] : []),
       ...(!ends && this.hasEnds ? ["without (start) and (end)"] : []),
       ...(isPart ? [`heads ${heads.join(", ")}`] : []),
       ...(averaged && mode !== "matrix" && heads.length > 1 ? ["mean of the heads"] : []),
+      ...(seen && mode !== "matrix" && query === null && key !== null && key < seen.keys.length
+        ? [`what looks at ${label(seen.keys[key])}`] : []),
     ];
   }
 
@@ -232,9 +234,10 @@ export class Looking extends View {
   draw() {
     const kind = this.kind(this.site.kind);
     const command = this.assumed.length || this.left.length ? "" : this.command;
+    const isArcs = this.mode === "arcs"; // no command draws them
     // what stood in place of a word is known later
-    const caption = () => this.made(command || !this.command ? command : [quoted(this.read), ...this.left].join(", "));
-    const shared = { caption, command };
+    const caption = () => this.made(command && isArcs ? `as lines: ${command}` : command, ...this.left);
+    const shared = { caption, command: isArcs ? "" : command };
     if (this.mode === "grid") return this.#grid(kind, shared);
     const { drawn } = this;
     if (!drawn) return nothing;
@@ -269,7 +272,7 @@ export class Looking extends View {
     return html`<w-figure label=${`${named(kind)}, all layers and heads`} .caption=${caption} .command=${command}
       .legend=${this.legend}>
       <w-grid .rows=${rows} .columns=${numbers(most).map(([n]) => (most <= 12 ? `head ${n}` : most <= 16 || n === 1
-        || n % 4 === 0 ? `${n}` : ""))} .size=${{ rows: found.queries.length, columns: found.keys.length }}
+        || n % 4 === 0 ? `${n}` : ""))} .axes=${{ queries: found.queries, keys: found.keys }}
         name="layers and heads; Enter opens one" @w-pick=${(/** @type {CustomEvent} */ { detail }) =>
           this.go(this.layers[detail.row], detail.column + 1, { mode: "matrix", heads: null,
             mean: false })}></w-grid></w-figure>`;

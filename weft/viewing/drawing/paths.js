@@ -7,6 +7,7 @@ import { label, percent, scientific } from "weft/words.js";
 const ROW = { least: 1.25, most: 2 }; // units: the height of a candidate
 const GAP = 2.2; // units between two steps
 const HEAD = 1.6; // units above the columns, for the numbers of steps
+const WIDE = 56; // units of a saved figure: its steps go on below
 const LEAST = 0.001; // a smaller probability is written as a power of ten
 
 /**
@@ -38,6 +39,7 @@ export class Paths extends Element {
     shown: { type: Number }, // so many steps are there
     winner: { attribute: false }, // the id of the last candidate of the path that won, or null
     pointed: { attribute: false }, // the id of a candidate
+    saving: { attribute: false },
     beyond: { state: true }, // [steps before the window, steps after it]
   };
 
@@ -47,32 +49,40 @@ export class Paths extends Element {
     this.shown = 0;
     /** @type {number | null} */ this.winner = null;
     /** @type {number | null} */ this.pointed = null;
+    this.saving = false;
     this.beyond = [0, 0];
     /** @type {Map<number, Candidate>} */ this.by = new Map();
     /** @type {Map<number, string>} what tells a candidate from others with its token */ this.told = new Map();
     /** @type {{x: number, width: number}[]} */ this.columns = [];
     this.followed = "";
+    /** @type {number | undefined} */ this.left = 0;
   }
 
   /** @param {Map<string, any>} changed */
   willUpdate(changed) {
+    if (this.saving) this.left = this.place?.scrollLeft;
     if (!changed.has("steps")) return;
     this.by = new Map(this.steps.flat().map((one) => [one.id, one]));
     this.told = apart(this.steps, this.by);
   }
 
-  /** Where the columns are: as wide as their longest candidate. */
+  /**
+   * Where the columns are: as wide as their longest candidate; in a figure those that are shown, some below others.
+   * @returns {{x: number, width: number, n: number, band: number}[]}
+   */
   #columns() {
     const pen = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
     const unit = this.em;
-    pen.font = `${unit}px ${getComputedStyle(this).fontFamily}`;
-    let x = 0;
-    return this.steps.map((candidates, n) => {
+    pen.font = `650 ${unit}px ${getComputedStyle(this).fontFamily}`;
+    let [x, band] = [0, 0];
+    return this.steps.slice(0, this.saving ? Math.max(1, this.shown) : undefined).map((candidates, n) => {
       const said = (/** @type {Candidate} */ one) => pen.measureText(label(one.token)).width +
         0.8 * pen.measureText(`${this.told.get(one.id)
           ?? ""} × ${percent(Math.exp(one.log_prob))} ${chance(one.total)}`).width;
-      const column = { x, width: Math.max(unit * 6, ...candidates.map(said)) + unit * 1.7, n };
-      x += column.width + GAP * unit;
+      const width = Math.max(unit * 6, ...candidates.map(said)) + unit * 2.2;
+      if (this.saving && x && x + width > WIDE * unit) [x, band] = [GAP * unit, band + 1];
+      const column = { x, width, n, band };
+      x += width + GAP * unit;
       return column;
     });
   }
@@ -87,9 +97,13 @@ export class Paths extends Element {
     const lit = new Set(path(by, pointed).map(({ id }) => id));
     const won = new Set(shown >= steps.length ? path(by, winner).map(({ id }) => id) : []);
     const rank = new Map(steps.flatMap((some) => some.map((one, i) => [one.id, i])));
-    const middle = (/** @type {number} */ id) => head + /** @type {number} */ (rank.get(id)) * row + box / 2;
-    const end = columns[columns.length - 1];
-    const width = end.x + end.width + 2;
+    const down = head + count * row + unit; // from a band to the next
+    const place = (/** @type {number} */ id, /** @type {number} */ band) => band * down + head +
+      /** @type {number} */ (rank.get(id)) * row + box / 2;
+    const middle = (/** @type {number} */ id) =>
+      place(id, columns[/** @type {Candidate} */ (by.get(id)).step - 1].band);
+    const bands = columns[columns.length - 1].band + 1;
+    const width = Math.max(...columns.map((one) => one.x + one.width)) + (bands > 1 ? GAP * unit : 2);
     const is = (/** @type {Candidate} */ one) => classMap({ [one.fate]: true, winning: won.has(one.id),
       lit: lit.has(one.id), later: one.step > shown });
     this.columns = columns;
@@ -99,14 +113,18 @@ export class Paths extends Element {
       @keydown=${this.#move}
       @mouseleave=${() => this.tell("point", { id: null })}>
       <svg role="group" aria-label="The search tree. Arrow keys go along it; Enter writes this token." width=${width}
-        height=${head + count * row}>
-        ${columns.map(({ x, n }) => svg`<text class=${classMap({ step: true, later: n >= shown })} x=${x + 2}
-          y=${head - 0.5 * unit}>${n + 1}</text>`)}
+        height=${bands * down - unit}>
+        ${columns.map(({ x, n, band }) => svg`<text class=${classMap({ step: true, later: n >= shown })} x=${x + 2}
+          y=${band * down + head - 0.5 * unit}>${n + 1}</text>`)}
         <g class="edges">${columns.slice(1).map((column, n) => steps[n + 1].map((one) => {
-          const from = columns[n].x + columns[n].width;
+          const parent = /** @type {number} */ (one.parent);
+          const end = columns[n].x + columns[n].width;
+          const isBelow = column.band > columns[n].band; // it leaves a band to the right, and comes from the left
+          const from = isBelow ? 0 : end;
           const half = (from + column.x) / 2;
-          const [a, b] = [middle(/** @type {number} */ (one.parent)), middle(one.id)];
-          return svg`<path class=${is(one)} d=${`M${from} ${a}C${half} ${a} ${half} ${b} ${column.x} ${b}`} />`;
+          const [a, b] = [place(parent, column.band), middle(one.id)];
+          return svg`<path class=${is(one)} d=${`${isBelow ? `M${end} ${middle(parent)}h${0.6 * GAP * unit}` : ""}M${
+            from} ${a}C${half} ${a} ${half} ${b} ${column.x} ${b}`} />`;
         }))}</g>
         ${columns.map(({ x, width: wide }, n) => steps[n].map((one) => {
           const share = Math.exp(one.total - steps[n][0].total);
@@ -132,7 +150,10 @@ export class Paths extends Element {
         @click=${() => this.#scroll(1)}>${right} more ›</button>` : nothing}`;
   }
 
-  updated() {
+  /** @param {Map<string, any>} changed */
+  updated(changed) {
+    if (this.saving) return;
+    if (changed.has("saving") && this.left) this.place.scrollLeft = this.left;
     const to = `${this.shown} ${this.room.width}`;
     if (this.room.width && this.shown < this.steps.length && to !== this.followed) this.#follow();
     this.followed = to;

@@ -7,6 +7,7 @@ const SHAPE = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity
   "stroke-linejoin", "opacity", "font-family", "font-size", "font-style", "font-weight",
   "text-anchor", "dominant-baseline", "visibility"];
 const MARGIN = 12; // pixels around a saved drawing
+const NARROWEST = 420; // pixels of a saved drawing, for its caption
 const LINE = 15; // pixels of a line of the caption
 const SCALE = 3; // pixels of a PNG for one of the screen
 
@@ -42,9 +43,13 @@ function hex(colour) {
  */
 export function toSVG(root, words, legend = null) {
   const back = unrolled(root);
+  const paper = getComputedStyle(document.body).backgroundColor;
+  const isLight = hex(paper).colour > "#8";
+  if (isLight) root.style.setProperty("--paper", "#fff"); // that of print
   try {
-    return drawn(root, words, legend);
+    return drawn(root, words, isLight ? "#ffffff" : hex(paper).colour, legend);
   } finally {
+    root.style.removeProperty("--paper");
     back();
   }
 }
@@ -88,15 +93,19 @@ function wrapped(words, width) {
   return found;
 }
 
-/** @param {HTMLElement} root @param {string[]} words @param {Legend | null} legend */
-function drawn(root, [title, caption], legend) {
+/** @param {HTMLElement} root @param {string[]} words @param {string} paper @param {Legend | null} legend */
+function drawn(root, [title, caption], paper, legend) {
   const box = root.getBoundingClientRect();
   const [left, top] = [box.left - MARGIN, box.top - MARGIN - 26];
-  const place = { left, top, right: box.right, bottom: box.top, clips: 0, found: /** @type {string[]} */ ([]) };
+  const found = /** @type {string[]} */ ([]);
+  const place = { left, top, from: box.right, right: box.left, bottom: box.top, clips: 0, found };
   walk(root, place);
   const style = getComputedStyle(root);
   const ink = hex(style.color).colour;
-  const width = place.right - left + MARGIN;
+  paint.font = `600 15px ${style.fontFamily}`;
+  const least = Math.max(NARROWEST, paint.measureText(title).width);
+  const aside = Math.max(0, Math.min(place.from - box.left, box.right - least - box.left)); // nothing is there
+  const width = Math.max(least, place.right - box.left - aside) + 2 * MARGIN;
   const below = place.bottom - top + MARGIN;
   paint.font = `11px ${style.fontFamily}`;
   const said = wrapped(caption, width - 2 * MARGIN);
@@ -110,9 +119,11 @@ function drawn(root, [title, caption], legend) {
   const told = said.length === 1 ? escaped(caption) : said.map((line, i) =>
     `<tspan x="${MARGIN}" y="${y(i)}">${escaped(line)}</tspan>`).join(" ");
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}" viewBox="0 0 ${w} ${h}">
-<rect width="100%" height="100%" fill="${hex(getComputedStyle(document.body).backgroundColor).colour}"/>
+<rect width="100%" height="100%" fill="${paper}"/>
 ${text(title, 24, 'font-size="15" font-weight="600"')}
-${place.found.join("\n")}
+<g transform="translate(${round(-aside)} 0)">
+${found.join("\n")}
+</g>
 ${legend ? scaled(legend, below, font, ink) : ""}
 <text x="${MARGIN}" y="${y(0)}" font-family="${font}" fill="${ink}" font-size="11" fill-opacity="0.75">${told}</text>
 </svg>`;
@@ -137,9 +148,16 @@ function scaled({ signed = false, from, to, said = "" }, y, font, ink) {
 }
 
 /**
- * @typedef {{left: number, top: number, right: number, bottom: number, clips: number, found: string[]}} Place
- *   right and bottom: where what is found ends
+ * @typedef {{left: number, top: number, from: number, right: number, bottom: number, clips: number,
+ *   found: string[]}} Place from: where what is found begins; right and bottom: where it ends
  */
+
+/** @param {Place} place @param {{left: number, right: number, bottom: number}} box that something fills */
+function reached(place, { left, right, bottom }) {
+  place.from = Math.min(place.from, left);
+  place.right = Math.max(place.right, right);
+  place.bottom = Math.max(place.bottom, bottom);
+}
 
 /** @param {Element} element @param {Place} place */
 function walk(element, place) {
@@ -147,13 +165,12 @@ function walk(element, place) {
   if (style.display === "none" || style.visibility === "hidden" || style.opacity === "0"
     || element.classList.contains("unsaved")) return;
   const box = element.getBoundingClientRect();
-  const { bottom } = place;
+  const { from, right, bottom } = place;
   const isLeaf = element instanceof SVGSVGElement || element instanceof HTMLCanvasElement;
-  if (isLeaf) place.bottom = Math.max(bottom, box.bottom);
+  if (isLeaf) reached(place, box);
   if (element instanceof SVGSVGElement) return void place.found.push(copied(element, box, place));
   if (element instanceof HTMLCanvasElement) return void place.found.push(canvas(element, box, place));
   boxed(style, box, place, !element.matches(":focus-visible"));
-  if (element instanceof HTMLElement && scrolls(style)) place.right = Math.max(place.right, box.right);
   if (element.localName === "mfrac") bar(element, style, place);
   if (element.localName === "msqrt") radical(element, style, place);
   const isClipped = style.overflowX !== "visible" && !scrolls(style) && (element.scrollWidth > element.clientWidth + 1
@@ -170,7 +187,8 @@ function walk(element, place) {
   }
   if (isClipped) {
     place.found.push("</g>");
-    place.bottom = Math.max(bottom, box.bottom);
+    Object.assign(place, { from, right, bottom });
+    reached(place, box);
   }
 }
 
@@ -222,7 +240,7 @@ function boxed(style, box, place, hasOutline) {
   const wide = style.borderTopStyle === "none" || style.borderLeftStyle === "none" ? 0
     : parseFloat(style.borderTopWidth) * (line.alpha > 0 ? 1 : 0);
   if (!(fill.alpha || wide) || !box.width || !box.height) return;
-  place.bottom = Math.max(place.bottom, box.bottom);
+  reached(place, box);
   found.push(`<rect x="${round(box.left - left + wide / 2)}" y="${round(box.top - top +
     wide / 2)}" width="${round(box.width - wide)}" ` +
     `height="${round(box.height - wide)}" rx="${parseFloat(style.borderTopLeftRadius) || 0}" fill="${fill.alpha
@@ -246,8 +264,9 @@ function lines(node, style, place) {
   const add = (from, text, space) => {
     range.setStart(node, from);
     range.setEnd(node, from + text.length);
-    const { left: x, top: y, bottom, width } = range.getBoundingClientRect();
-    if (!width) return;
+    const box = range.getBoundingClientRect();
+    const { left: x, top: y } = box;
+    if (!box.width) return;
     if (text.length > 1 && range.getClientRects().length > 1) { // a word in two lines
       let at = from;
       [...text].forEach((one, i) => {
@@ -256,7 +275,7 @@ function lines(node, style, place) {
       });
       return;
     }
-    place.bottom = Math.max(place.bottom, bottom);
+    reached(place, box);
     const last = seen.at(-1);
     if (last?.y === y && style.direction === "ltr") last.text += `${space}${text}`;
     else seen.push({ x, y, text });

@@ -14,6 +14,8 @@ class Saved extends Looking {
     /** @type {Record<string, Uint8Array[][]>} */ this.pictures = {};
   }
 
+  get read() { return data.text; }
+
   get seen() {
     const { kind, layer } = this.site;
     const [queries, keys] = data.axes[kind];

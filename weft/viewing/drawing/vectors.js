@@ -116,7 +116,7 @@ export class Vectors extends Element {
       style=${styleMap({ "--row": `${this.#height(rows.length).toFixed(1)}px`, "--dimensions": String(at?.of === "value"
         ? output.length : rows[0].key.length), "--at": String(at?.index ?? -1) })} data-at=${at?.of ?? nothing}>
       <div class="product-of">
-        <span><i>q</i> of ${this.query}</span>${ask}<span class="number"></span>
+        <span><i>${scored ? "q" : "s"}</i> of ${this.query}</span>${ask}<span class="number"></span>
         <span><i>${scored ? "k" : "h"}</i> of ${name(row)}</span>${strip(rows[row].key, "key",
           `key of ${name(row)}`)}<span class="number"></span>
         ${dot ? html`<span><i>q</i> × <i>k</i></span>${strip(all[row], "product", `products of ${name(row)}`)}<span
@@ -157,7 +157,7 @@ export class Vectors extends Element {
   #pointed(index, all) {
     const { at, numbers: { query, rows, output }, row } = this;
     if (index === null || !at) return nothing;
-    if (at.of === "query") return `dimension ${index + 1}: q ${short(query[index])}`;
+    if (at.of === "query") return `dimension ${index + 1}: s ${short(query[index])}`; // its keys have other dimensions
     if (at.of === "key") {
       const k = short(rows[row].key[index]);
       return all.length ? `dimension ${index + 1}: q ${short(query[index])} × k ${k} = ${short(all[row][index])}`

@@ -5,6 +5,8 @@ import { Element, define, html, nothing } from "weft/element.js";
 import { Watching } from "weft/store.js";
 
 /** @typedef {import("weft/store.js").Store} Store */
+const QUOTED = 160; // letters of a caption
+
 /** @typedef {{replace: Record<string, string>, force: Record<string, string>}} Stood */
 
 /**
@@ -109,13 +111,25 @@ export class View extends Element {
     return assumed(this.state, this.model.kinds, this.stood(this.pane));
   }
 
+  /** The translation that is given instead of the model's own, where a view can have one. @returns {string} */
+  get given() { return ""; }
+
+  /** `weft attend …` for the text that is read. @param {string} options @returns {string} */
+  attends(options) {
+    const given = this.given ? ` --target ${shell(this.given)}` : "";
+    return `weft attend ${this.model.name} ${shell(this.read)}${given} ${options}`;
+  }
+
   /**
-   * What made a figure, for its caption. No command makes it where something is changed: the text stands there instead.
-   * @param {string} [command]
+   * What made a figure, for its caption: the command that makes it, or else the text and all that was set.
+   * @param {string} [command] none makes it where something is changed
+   * @param {string[]} settings
    */
-  made(command = "") {
+  made(command = "", ...settings) {
     const { assumed: what } = this;
-    const says = what.length ? [command.startsWith("weft ") ? quoted(this.read) : command, what.join("; ")] : [command];
+    const text = [this.read, this.given].filter(Boolean).map(quoted).join(" → ");
+    const says = command && !what.length ? [command]
+      : [[text, ...settings].filter(Boolean).join(", "), what.join("; ")];
     return [weights(this.model), ...says].filter(Boolean).join(" · ");
   }
 
@@ -153,8 +167,15 @@ export class View extends Element {
 /** @param {any} model */
 export const weights = ({ name, hash }) => `${name}, weights ${hash ?? "unknown"}`;
 
-/** @param {string} text */
-export const quoted = (text) => `“${text.trim()}”`;
+/** A text in quotation marks; of a long one its ends. @param {string} text */
+export function quoted(text) {
+  const all = [...text.trim()];
+  return `“${all.length > QUOTED ? `${all.slice(0, QUOTED / 2).join("")} … ${all.slice(-QUOTED / 2).join("")}`
+    : all.join("")}”`;
+}
+
+/** A text as a word of a command. @param {string} text */
+const shell = (text) => (/["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`);
 
 /**
  * What-ifs in words.

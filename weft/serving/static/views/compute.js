@@ -82,10 +82,12 @@ class Compute extends View {
         "Each value times its weight: what is summed")}`;
   }
 
+  get given() { return this.state.target.trim(); }
+
   get command() {
     const { kind, layer } = this.site;
-    return `weft attend ${this.model.name} "${this.state.text.replaceAll('"',
-      '\\"')}" --kind ${kind} --layer ${layer} --head ${this.number} --csv weights.csv`;
+    return this.assumed.length ? "" : this.attends(`--kind ${kind} --layer ${layer} --head ${
+      this.number} --query ${this.head.body.token + 1} --csv numbers.csv`);
   }
 
   /** The query in words. @param {any} data */
@@ -112,8 +114,9 @@ class Compute extends View {
         queries.length) : queries} .selected=${token} name="query"
         @w-hover=${stop} @w-pick=${(/** @type {CustomEvent} */ { detail }) => this.store.pin({
           query: detail.at })}></w-tokens></div>
-      <w-figure label=${`${title}, ${which}: ${this.named(data)}`} .note=${after} .caption=${this.made(this.command)}
-        .command=${this.command} .csv=${() => csv(data)}>
+      <w-figure label=${`${title}, ${which}: ${this.named(data)}`} .note=${after}
+        .caption=${this.made(this.command && `as a table: ${this.command}`)} .command=${this.command}
+        .csv=${() => csv(data)}>
         <w-vectors .numbers=${data} .keys=${keys} query=${this.named(data)} .selected=${{ key: this.selection.key }}
           .isSorted=${this.state.sorted} .isPlain=${this.state.plain}
           .worked=${this.#worked(data)}></w-vectors></w-figure>
@@ -137,7 +140,7 @@ class Compute extends View {
     const terms = largest.map((i) => `(${short(query[i])})(${short(key[i])})`).join(" + ");
     const rest = query.length > SUMMANDS ? " + …" : "";
     return html`<p class="worked" role="status"><b>${label(keys[at])}</b>
-      ${terms ? html`<span title="The largest summands"><math><mi>q</mi><mo>·</mo><mi>k</mi></math> = ${terms}${rest}
+      ${terms ? html`<span>largest first: <math><mi>q</mi><mo>·</mo><mi>k</mi></math> = ${terms}${rest}
         = ${short(score)}</span>` : html`<span><i>${formula}</i> = ${short(score)}</span>`}
       ${divided ? html`<span><math displaystyle="true">
         <mfrac><mrow><mi>q</mi><mo>·</mo><mi>k</mi></mrow><msqrt><mn>${width}</mn></msqrt></mfrac>

@@ -186,12 +186,19 @@ class DecideNext extends View {
       logit }, i) =>
       [token, logit, own[i], chances[i]])];
     return html`<w-figure class="beside" label="Next token"
-      .note=${`${rest > 0 ? "all" : kept} of ${data.vocabulary.toLocaleString("en")} left`} .caption=${this.made()}
+      .note=${`${rest > 0 ? "all" : kept} of ${data.vocabulary.toLocaleString("en")} left`}
+      .caption=${this.made("", ...this.#settings())}
         .csv=${csv}>
       <w-bars name="the likeliest next tokens" pickable .rows=${rows} .most=${Math.max(...chances)}
         @w-hover=${(event) => event.stopPropagation()}
         @w-pick=${(event) => {
           event.stopPropagation(); this.#write(event.detail.index); }}></w-bars>${others}</w-figure>`;
+  }
+
+  /** What the probabilities are reshaped by; a what-if has a temperature of its own. */
+  #settings() {
+    const { temperature, top_k, top_p } = this.state.sampling;
+    return [`sampling temperature ${temperature}`, top_k ? `top-k ${top_k}` : "", top_p < 1 ? `top-p ${top_p}` : ""];
   }
 
   #cells() {

@@ -110,7 +110,8 @@ class DecideSearch extends View {
     const point = (/** @type {CustomEvent} */ { detail }) => { this.pointed = detail.id; };
     const force = (/** @type {CustomEvent} */ { detail }) => this.#force(detail.id);
     return html`<div class="deciding" @w-point=${point} @w-force=${force}>
-      <w-figure label=${`Beam search, ${tree.width} wide`} .note=${this.#told()} .caption=${this.made()}
+      <w-figure label=${`Beam search, ${tree.width} wide`} .note=${this.#told()} .caption=${this.made("",
+        `beam ${tree.width}`, `length penalty α ${this.alpha.toFixed(1)}`)}
         .csv=${() => csv(tree)}>
         <w-paths .steps=${tree.steps} .shown=${shown} .winner=${winner} .pointed=${this.pointed}></w-paths></w-figure>
       ${shown >= tree.steps.length && ranked.length ? this.#ended(ranked) : nothing}</div>`;
@@ -120,7 +121,7 @@ class DecideSearch extends View {
   #told() {
     const one = this.pointed === null ? null : this.by.get(this.pointed);
     if (!one) {
-      return html`Number: the probability of the path so far; bar: beside that of the best path. After ×: the token’s
+      return html`Number: the probability of the path so far; bar: compared with the best path. After ×: the token’s
         own. A click writes it.`;
     }
     const text = written(path(this.by, one.id).map(({ token }) => token));

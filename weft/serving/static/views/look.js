@@ -34,14 +34,15 @@ class Look extends asking(Looking) {
     return (this.mode === "grid" ? this.pictures : this.maps).text || this.state.text;
   }
 
+  get given() { return this.state.target.trim(); }
+
   get command() {
-    const { site, heads, mode } = this;
-    const [text, target] = [this.read, this.state.target.trim()].map((own) => `"${own.replaceAll('"', '\\"')}"`);
+    const { site, heads, mode, seen, selection: { query } } = this;
     const head = heads.length === 1 && site.units > 1 ? ` --head ${heads[0]}` : "";
-    const one = `--layer ${site.layer}${head} ${mode === "matrix" ? "--map" : "--lines"}`;
-    const place = mode === "grid" ? "--grid" : one;
-    const given = target === '""' ? "" : ` --target ${target}`;
-    return `weft attend ${this.model.name} ${text}${given} --kind ${site.kind} ${place} attention.svg`;
+    const isOne = query !== null && query < (seen?.queries.length ?? 0);
+    const lines = `${isOne ? `--query ${query + 1} ` : ""}--lines`;
+    const one = `--layer ${site.layer}${head} ${mode === "matrix" ? "--map" : lines}`;
+    return this.attends(`--kind ${site.kind} ${mode === "grid" ? "--grid" : one} attention.svg`);
   }
 }
 
@@ -141,8 +142,8 @@ class Difference extends Look {
       const reads = [quoted(question.text || state.text), target].filter(Boolean).join(" ");
       return { of: weights(model), says: [reads, ...assumed(state, model.kinds, this.stood(pane))].join("; ") };
     });
-    return a.of === b.of ? `${a.of} · A: ${a.says} · B: ${b.says}`
-      : `A: ${a.of}, ${a.says} · B: ${b.of}, ${b.says}`;
+    return [...(a.of === b.of ? [a.of, `A: ${a.says}`, `B: ${b.says}`] : [`A: ${a.of}, ${a.says}`,
+      `B: ${b.of}, ${b.says}`]), ...this.left].join(" · ");
   }
 
   /** The largest change of a weight that is drawn. */
