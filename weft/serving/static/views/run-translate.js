@@ -127,8 +127,7 @@ class RunTranslate extends View {
     this.timer = setTimeout(() => {
       this.timer = 0;
       this.change({ text, sentence: 1, target: "", replace: {}, force: {} }, { typing: true });
-      const { pin } = this.store.state;
-      this.store.set({ pin: { ...pin, query: null, key: null, step: null } }, { typing: true });
+      this.store.unpin({ typing: true });
     }, PAUSE);
     this.requestUpdate();
   }
@@ -289,7 +288,7 @@ class RunTranslate extends View {
       <div class="table-place stacked"><table>
         <thead><tr><th scope="col">translation</th>
           <th scope="col">${this.model.search.length_penalty === 1 ? "mean log-probability of a token" : "score"}</th>
-          <th scope="col">to the best</th></tr></thead>
+          <th scope="col">difference from the best</th></tr></thead>
         <tbody>${list.map(row)}</tbody></table></div>
       <p class="links">${attends ? html`<a href="#/look" @click=${whole}>Where it looks</a>` : nothing}
         <a href="#/decide" @click=${whole}>How it was found</a></p></section>`;
