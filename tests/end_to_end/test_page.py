@@ -19,7 +19,7 @@ from weft.viewing.attention_heads import KINDS, Head
 from weft.viewing.attention_maps import AttentionMaps
 from weft.viewing.what_if import WhatIf
 
-from playwright.sync_api import Browser, Locator, Page, expect  # isort: skip
+from playwright.sync_api import Browser, FloatRect, Locator, Page, expect  # isort: skip
 
 __all__ = ["browser", "fresh_page"]
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -336,6 +336,8 @@ def test_presenting_on_a_phone_and_with_controls(browser: Browser, address: str)
     for page in watched(browser, address, viewport={"width": 390, "height": 844}):
         open_view(page, address, "look")
         page.get_by_title("Present (f)").click()
+        page.locator("main").focus()
+        page.keyboard.press("ArrowRight")
         expect(page.locator(".scene")).to_contain_text("What is it?")
         settled(page)
         assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -366,6 +368,7 @@ def test_presenting_steps_through_scenes(page: Page, address: str) -> None:
     unit = float(page.evaluate("parseFloat(getComputedStyle(document.body).fontSize)"))
     page.locator("main").focus()
     page.keyboard.press("f")
+    page.keyboard.press("ArrowDown")
     expect(page.locator(".scene")).to_contain_text("What is it?")
     expect(page.locator("header.top")).to_be_hidden()
     assert page.evaluate("parseFloat(getComputedStyle(document.body).fontSize)") == pytest.approx(1.5 * unit, rel=0.01)
@@ -377,6 +380,121 @@ def test_presenting_steps_through_scenes(page: Page, address: str) -> None:
     expect(page.locator(".scene")).to_contain_text("What is it?")
     page.keyboard.press("f")
     expect(page.locator("header.top")).to_be_visible()
+
+
+def test_presenting_begins_with_what_is_seen(browser: Browser, model: weft.Translator) -> None:
+    text = TIRED.replace(" ", "+")
+    scenes = [
+        Scene(title="First", caption="Before W^O.", address=f"#/model?text={text}&part=masks"),
+        Scene(title="Second", caption="B.", address=f"#/run?b=1&text={text}&b.off=cross.2.2"),
+    ]
+    with served(model, scenes=scenes) as address:
+        for page in watched(browser, address):
+            open_view(page, address, "look")
+            page.keyboard.press("f")
+            expect(page.locator(".scene")).to_contain_text(TEXT)
+            expect(page.locator(".scene")).to_contain_text("→ 1 / 2")
+            page.keyboard.press("ArrowRight")
+            expect(page.locator(".scene sup")).to_have_text("O")
+            expect(page.locator(".masks w-figure").first).to_be_in_viewport()
+            page.keyboard.press("Escape")
+            open_view(page, address, "run", TIRED, "&b=1&b.off=cross.2.2")
+            page.keyboard.press("f")  # the same state, however its address is written
+            expect(page.locator(".scene")).to_contain_text("Second")
+            names = page.locator(".pane-of:first-child h2")
+            said = [name.evaluate("e => getComputedStyle(e, '::before').content") for name in names.all()]
+            assert said == ['"A · "', '"B · "']
+            chips, pane = page.locator(".what-ifs"), page.locator("main > [pane=b]")
+            expect(chips).to_contain_text("B what if")
+            assert abs(box(chips)["x"] - box(pane)["x"]) < 20
+
+
+def box(locator: Locator) -> FloatRect:
+    found = locator.bounding_box()
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("part", ["positions", "masks"])
+def test_a_link_leads_into_the_model(page: Page, address: str, part: str) -> None:
+    open_view(page, address, "model", more=f"&part={part}")
+    shown = page.locator(f"[data-part={part}] w-matrix").first
+    expect(shown).to_be_in_viewport()
+    page.get_by_role("button", name="Diagram").click()
+    expect(shown).not_to_be_in_viewport()
+    assert "part=diagram" in page.url
+    lecture = (Path(__file__).parents[2] / "docs" / "lectures" / f"{part}.md").read_text()
+    assert f"&part={part})" in lecture
+
+
+def test_a_finished_text_is_a_step_of_the_history(page: Page, address: str) -> None:
+    open_view(page, address, "look", "Hello.")
+    for before, text in (("Hello.", "I like tea."), ("I like tea.", "He is old.")):
+        field = page.get_by_label("English")
+        expect(field).to_have_value(before)
+        field.fill("")
+        field.press_sequentially(text[:3])
+        page.wait_for_timeout(400)
+        field.press_sequentially(text[3:])
+        page.wait_for_function("text => location.hash.includes(text)", arg=text.replace(" ", "+"))
+        field.blur()
+    for text in ("I like tea.", "Hello."):
+        page.go_back()
+        expect(page.get_by_label("English")).to_have_value(text)
+
+
+def test_a_text_too_long_for_the_link_is_told_and_kept(page: Page, address: str) -> None:
+    text = "The cat sat. " * 500
+    open_view(page, address, "look", "Hello.")
+    expect(page.locator(".too-long")).to_have_count(0)
+    page.get_by_label("English").fill(text)
+    expect(page.locator(".too-long")).to_contain_text("without its text")
+    assert "text" not in page.url
+    page.reload()
+    expect(page.get_by_label("English")).to_have_value(text)
+    page.get_by_label("English").fill(text.replace("cat", "dog"))  # the same address
+    expect(page.get_by_label("number of the sentence").locator("option")).to_have_count(500)
+    page.wait_for_function("history.state.text.includes('dog')")
+    page.go_back()
+    expect(page.get_by_label("English")).to_have_value(text)
+    page.go_back()
+    expect(page.get_by_label("English")).to_have_value("Hello.")
+    expect(page.locator(".too-long")).to_have_count(0)
+
+
+def test_a_translation_is_not_cut(page: Page, address: str, model: weft.Translator) -> None:
+    open_view(page, address, "look", TIRED, "&b=1&b.text=" + TIRED.replace("tired", "wide").replace(" ", "+"))
+    fields = page.locator(".target textarea")
+    for i, text in enumerate((TIRED, TIRED.replace("tired", "wide"))):
+        expect(fields.nth(i)).to_have_attribute("placeholder", model.translate([text])[0])
+        assert fields.nth(i).evaluate("e => e.scrollHeight <= e.clientHeight + 2 && e.scrollWidth <= e.clientWidth")
+    expect(page.locator("[data-cut]")).to_have_count(0)
+    open_view(page, address, "look", TEXT * 8)
+    expect(page.locator("[data-cut] textarea").first).to_have_attribute("title", TEXT * 8)
+
+
+def test_controls_and_tokens_that_go_on_fade(browser: Browser, address: str) -> None:
+    for page in watched(browser, address, viewport={"width": 390, "height": 844}):
+        open_view(page, address, "change", TEXT * 8)
+        page.locator(".queries-of .token").first.wait_for()
+        for place in ("w-controls .controls", ".queries-of .tokens"):
+            goes_on = page.locator(place).first
+            assert goes_on.evaluate("e => e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight")
+            assert "linear-gradient" in str(goes_on.evaluate("e => getComputedStyle(e).maskImage"))
+
+
+def test_the_keys_that_are_told_are_those_there_are(page: Page, address: str) -> None:
+    open_view(page, address, "model")
+    page.keyboard.press("?")
+    expect(page.locator("dialog dt").first).to_have_text("1 – 6")
+
+
+def test_parameters_are_named_in_words_of_the_field(page: Page, address: str) -> None:
+    open_view(page, address, "model")
+    names = page.locator(".parts .bar > span:first-child")
+    expect(names.first).to_have_text("shared embedding and output")
+    expect(names.filter(has_text="self-attention")).to_have_text(["encoder self-attention", "decoder self-attention"])
+    expect(names.filter(has_text="encoder-decoder")).to_have_text("encoder-decoder attention")
 
 
 def test_keys_can_be_switched_off(page: Page, address: str) -> None:

@@ -199,6 +199,17 @@ def test_bars_are_reshaped_as_sampling_shapes_them(page: Page, address: str, mod
     assert [row[3] for row in csv[1:]] == pytest.approx([*own.values()], abs=1e-3)
 
 
+def test_there_is_one_temperature(page: Page, address: str) -> None:
+    page.goto(f"{address}#/decide?text={quote_plus(TEXT)}&temperature=0.5&b.temperature=3&b.off=decoder.1.1")
+    expect(page.get_by_label("Temperature")).to_have_attribute("aria-valuetext", "0.50")
+    expect(page.locator(".what-if")).to_have_count(1)  # the head
+    notes = page.locator(".beside .figure-head > .soft")
+    expect(notes).to_have_count(2)
+    for note in notes.all():
+        left, of = re.findall(r"\d+", note.inner_text())
+        assert left == of
+
+
 def test_a_click_writes_a_token_and_space_draws_one(page: Page, address: str) -> None:
     open_view(page, address, "decide")
     text, sheet = page.get_by_label("Text", exact=True), page.locator(".choosing .page")

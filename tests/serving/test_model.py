@@ -95,7 +95,7 @@ def test_examples_come_from_the_card() -> None:
 ## Examples
 
 - Tired: It was too tired: so it slept.
-- Wide: It was too wide. (beyond it)
+- Wide: It was too wide. (too hard for it)
 * No colon in this one
 
 ### More
@@ -104,7 +104,7 @@ def test_examples_come_from_the_card() -> None:
 """
     assert examples(card) == [
         Example(name="Tired", text="It was too tired: so it slept.", note=None),
-        Example(name="Wide", text="It was too wide.", note="beyond it"),
+        Example(name="Wide", text="It was too wide.", note="too hard for it"),
     ]
     assert examples("- A: b") == examples(None) == []
 

@@ -52,7 +52,9 @@ def test_a_run_under_changes_says_what_was_read(client: TestClient, toy: Transla
 
 def test_guessing_is_said_of_what_the_model_wrote_itself(client: TestClient) -> None:
     assert guessing([-0.1, -1.8]) is None
-    assert guessing([-0.1, -2.8, -0.6, -9.0, -1.0]) == "The model is guessing: 40 % of what it wrote was likely."
+    assert guessing([-0.1, -2.8, -0.6, -9.0, -1.0]) == (
+        "The model is guessing: only 40 % of the tokens it wrote were more likely than not."
+    )
     assert guessing([]) is None
     text = "שלום עולם"
     assert asked(client, "run", text)["guessing"].startswith("The model is guessing: "), "the toy knows nothing"

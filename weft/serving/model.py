@@ -40,7 +40,7 @@ class Example(BaseModel):
 
     name: str
     text: str
-    note: str | None = Field(description="Such as: beyond it.")
+    note: str | None = Field(description="Such as: too hard for it.")
 
 
 class RankedHeads(BaseModel):
@@ -145,9 +145,9 @@ def _traces(predictor: Predictor) -> list[str]:
 
 
 def examples(card: str | None) -> list[Example]:
-    """The list items below the heading "Examples" of a card, each `- name: text`, perhaps with `(beyond it)` behind."""
+    """The list items below the heading "Examples" of a card, each `- name: text`, perhaps with `(too hard for it)` behind."""
     section = re.search(r"^## Examples *$(.*?)(^#|\Z)", card or "", re.MULTILINE | re.DOTALL)
-    items = re.findall(r"^[-*] ([^:\n]+): (.+?)(?: \((beyond it)\))? *$", section[1] if section else "", re.MULTILINE)
+    items = re.findall(r"^[-*] ([^:\n]+): (.+?)(?: \((too hard for it)\))? *$", section[1] if section else "", re.MULTILINE)
     return [Example(name=name, text=text, note=note or None) for name, text, note in items]
 
 

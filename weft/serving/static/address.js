@@ -5,7 +5,7 @@ import { NOTHING, OF_PANE } from "weft/store.js";
 
 /** @typedef {import("weft/store.js").State} State */
 
-const LONGEST = 6000; // characters of a text; a longer one is not put into the address
+export const LONGEST = 6000; // characters of a text; a longer one is not put into the address
 
 const from = (least) => (value) => Number.isInteger(value) && value >= least;
 const isText = (value) => typeof value === "string";
@@ -52,6 +52,16 @@ export function written(view, state, first) {
   return `#/${view}?${pairs.map(([key, value]) => `${key}=${plain(value)}`).join("&")}`;
 }
 
+/**
+ * The texts of a state that are too long for an address, by their keys in it; null where there are none.
+ * @param {State} state
+ * @returns {Record<string, string> | null}
+ */
+export function tooLong(state) {
+  const texts = [["text", state.text], ["b.text", state.b?.text ?? ""]].filter(([, text]) => text.length > LONGEST);
+  return texts.length ? Object.fromEntries(texts) : null;
+}
+
 /** @param {State} state @param {State} first @param {boolean} whole @returns {[string, string][]} */
 function pane(state, first, whole) {
   /** @type {[string, string][]} */
@@ -86,14 +96,15 @@ export function models(hash) {
  * What an address says: {view, state}; what it cannot mean is left out. `state` is null where it only names a view.
  * @param {string} hash
  * @param {{a: string[], b: string[]}} kinds of attention, of the model of each pane
+ * @param {Record<string, string> | null} [beside] what was too long for it
  * @returns {{view: string, state: State | null}}
  */
-export function read(hash, kinds) {
+export function read(hash, kinds, beside) {
   const [view, query] = parts(hash);
-  if (!query) return { view, state: null };
+  if (!query && !beside) return { view, state: null };
   /** @type {State} */
   const state = { pin: { ...NOTHING } };
-  for (const [name, value] of new URLSearchParams(query)) {
+  for (const [name, value] of [...new URLSearchParams(query), ...Object.entries(beside ?? {})]) {
     if (name === "b") state.b ??= {};
     else if (name.startsWith("b.")) of(state.b ??= {}, name.slice(2), value, kinds.b);
     else if (name === "at") [state.pin.site, state.pin.unit] = at(value);

@@ -1,19 +1,19 @@
 // @ts-check
 // The page: its frame, its navigation, its keys. The state is in the store and in the address.
 
-import { Element, define, html, live, nothing } from "weft/element.js";
+import { Element, define, html, nothing } from "weft/element.js";
 import { Store, WHAT_IF, Watching } from "weft/store.js";
 import { inner } from "weft/words.js";
 import * as address from "./address.js";
 import { get, useKey } from "./api.js";
+import { tempered } from "./views/sampling.js";
+import { keep, kept } from "./kept.js";
+import { help } from "./help.js";
 import { VIEWS } from "./views/index.js";
 import { hasPairs, languageName } from "./view.js";
 import "./line.js";
 
-const KEYS_HELP = [["1 – 7", "views"], ["/", "the text"], ["[ ]", "layer"], [", .", "head"], ["← →", "token"],
-  ["↑ ↓", "what it looks at"], ["space", "play"],
-  ["p", "pin"], ["b", "a second one"], ["f", "present"], ["s", "save the figure"], ["Esc", "let go"],
-    ["?", "these keys"]];
+const FINISHED = 3000; // milliseconds after the last letter: what is typed next is another text
 
 for (const { keys } of VIEWS) Object.assign(address.KEYS, keys);
 
@@ -28,6 +28,7 @@ class Page extends Element {
     view: { state: true },
     isPresenting: { state: true },
     scene: { state: true },
+    isAside: { state: true },
     hasKeys: { state: true },
   };
 
@@ -40,9 +41,12 @@ class Page extends Element {
     /** @type {any} */ this.trouble = null;
     /** @type {Described} */ this.view = VIEWS[0];
     this.isPresenting = false;
-    this.scene = 0;
+    this.scene = -1; // the last one that was shown
+    this.isAside = true; // whether something else is presented
     this.hasKeys = kept("keys") !== "off";
     this.shown = "";
+    this.texts = ""; // of the panes
+    this.typed = -Infinity; // when they were typed last
     this.elements = { view: this.view, by: new Map() };
     this.bar = document.createElement("w-controls");
     this.watching = new Watching(this, () => this.store);
@@ -78,6 +82,8 @@ class Page extends Element {
     this.store.listen((event) => this.#save(/** @type {CustomEvent} */ (event).detail));
     addEventListener("hashchange", () => this.#read());
     addEventListener("popstate", () => this.#read());
+    addEventListener("resize", () => this.requestUpdate());
+    addEventListener("focusout", () => { this.typed = -Infinity; });
     addEventListener("keydown", (event) => this.#key(event));
     for (const kind of ["pointermove", "pointerdown"]) addEventListener(kind, (event) => this.#pointed(event));
     this.#read();
@@ -137,7 +143,7 @@ class Page extends Element {
 
   /** Take the state from the address: the models first, since they say what the rest can mean. */
   #read() {
-    if (this.shown && location.hash === this.shown) return;
+    if (this.shown && here() === this.shown) return;
     const missing = this.#named();
     if (missing.length) {
       this.#load(missing).then(() => this.#read(), (error) => { this.trouble = error; });
@@ -146,8 +152,7 @@ class Page extends Element {
     const named = address.models(location.hash);
     const a = this.#served(named.a) ?? this.model;
     const b = this.#served(named.b) ?? a;
-    const kinds = (model) => model.kinds.map((/** @type {any} */ { name }) => name);
-    const { view, state } = address.read(location.hash, { a: kinds(a), b: kinds(b) });
+    const { view, state } = this.#meant(location.hash, a, b, history.state);
     const unknown = [...new Set([named.a, named.b])].filter((name) => name && !this.#served(name));
     const shown = state ? a : this.modelOf("a") ?? a;
     const views = viewsOf(shown);
@@ -167,16 +172,35 @@ class Page extends Element {
     this.#save("read");
   }
 
+  /** What an address says to these models. @returns {{view: string, state: any}} */
+  #meant(hash, a, b, beside = null) {
+    const kinds = (model) => model.kinds.map((/** @type {any} */ { name }) => name);
+    const { view, state } = address.read(hash, { a: kinds(a), b: kinds(b) }, beside);
+    if (state?.b && !hasPairs(b)) delete state.b.temperature; // one slider is for both
+    return { view, state: state && !hasPairs(a) ? tempered(state, this.store.first) : state };
+  }
+
+  /** Whether what is typed begins another text, which gets an entry of its own in the history. @param {string} how */
+  #begins(how) {
+    const { store, texts, typed } = this;
+    this.texts = JSON.stringify(store.panes.map((pane) => [store.of(pane).text, store.of(pane).target]));
+    const isOther = texts !== this.texts;
+    if (how !== "typed") this.typed = -Infinity;
+    else if (isOther) this.typed = performance.now();
+    return how === "typed" && isOther && this.typed - typed > FINISHED;
+  }
+
   /** Write the state into the address. @param {string} how it changed */
   #save(how) {
     if (how === "hovered" || how === "known") return;
     if (how !== "read") this.notes = [];
     const { store } = this;
     const now = address.written(this.view.name, store.state, store.first);
-    const changes = now !== location.hash;
-    this.shown = now;
+    const beside = address.tooLong(store.state);
+    this.shown = now + JSON.stringify(beside);
+    const isStep = (this.#begins(how) || how === "chosen") && location.hash.includes("?");
     document.title = `${this.view.label} · ${store.state.model || this.model.name} · weft`;
-    if (changes) history[how === "chosen" && location.hash.includes("?") ? "pushState" : "replaceState"](null, "", now);
+    if (this.shown !== here()) history[isStep ? "pushState" : "replaceState"](beside, "", now);
   }
 
   #open(view) {
@@ -271,8 +295,19 @@ class Page extends Element {
     this.isPresenting = !this.isPresenting;
     document.documentElement.toggleAttribute("data-present", this.isPresenting);
     const scenes = this.model.scenes ?? [];
-    const here = scenes.findIndex((scene) => scene.address === location.hash);
-    if (this.isPresenting && scenes.length) this.#toScene(Math.max(0, here));
+    const now = address.written(this.view.name, this.store.state, this.store.first);
+    const at = scenes.findIndex((scene) => this.#normal(scene.address) === now);
+    this.isAside = at < 0;
+    if (at >= 0) this.scene = at;
+  }
+
+  /** An address as this page would write it. @param {string} hash */
+  #normal(hash) {
+    const named = address.models(hash);
+    const a = this.#served(named.a) ?? this.model;
+    const { view, state } = this.#meant(hash, a, this.#served(named.b) ?? a);
+    const { first } = this.store;
+    return state && address.written(view, { ...first, ...state }, first);
   }
 
   /** While presenting, the controls come when someone points at the top of the window. @param {any} event */
@@ -285,6 +320,7 @@ class Page extends Element {
   #toScene(to) {
     const scenes = this.model.scenes;
     this.scene = Math.max(0, Math.min(to, scenes.length - 1));
+    this.isAside = false;
     location.hash = scenes[this.scene].address;
   }
 
@@ -336,13 +372,18 @@ class Page extends Element {
           .languages=${own.languages.map(languageName)} pane=${pane}
           ?data-bare=${Boolean(view.hasOwnInput) && pane === "a" && !store.state.b} .hasTarget=${view.hasTarget
             ?? true}></w-input>` : nothing;
-      })}${this.notes.length ? html`<p class="guessing" role="alert">${this.notes.join(" ")}</p>` : nothing}</div>
+      })}${history.state ? html`<p class="guessing too-long" role="note">A link of this page is without its text, which
+        is longer than ${address.LONGEST.toLocaleString("en")} characters.</p>` : nothing}${this.notes.length
+          ? html`<p class="guessing" role="alert">${this.notes.join(" ")}</p>` : nothing}</div>
       ${this.isPresenting ? this.#title() : nothing}${this.bar}
       <main id="view" tabindex="-1" aria-label=${view.label} data-panes=${store.panes.length} data-view=${view.name}>
         ${this.trouble ? html`<p class="trouble" role="alert">${this.trouble.message}</p>` : nothing}
         ${this.#shown()}
       </main>
-      ${this.#help()}`;
+      ${help(this.views.length, this.hasKeys, (works) => {
+        this.hasKeys = works;
+        keep("keys", works ? "on" : "off");
+      })}`;
   }
 
   /** The view, once for each pane; between them the difference, where the view has one. */
@@ -371,23 +412,17 @@ class Page extends Element {
   }
 
   #title() {
+    const { store } = this;
     const scenes = this.model.scenes ?? [];
-    const scene = scenes.find((one, i) => i === this.scene && one.address === location.hash) ?? scenes[this.scene];
+    const scene = this.isAside ? null : scenes[this.scene];
+    const next = Math.min(this.scene + 2, scenes.length);
     return html`<div class="scene"><b>${scene?.title
-      ?? `${this.view.label} · ${this.store.state.model || this.model.name}`}</b><span
-      dir="auto">${scene?.caption ?? this.store.panes.map((pane) => this.store.of(pane).text).join(" | ")}</span>
-      ${scenes.length ? html`<span class="number">${this.scene + 1} / ${scenes.length}</span>` : nothing}
+      ?? `${this.view.label} · ${store.state.model || this.model.name}`}</b><span
+      dir="auto">${scene ? raised(scene.caption) : store.panes.map((pane) => store.of(pane).text).join(" | ")}</span>
+      ${scenes.length ? html`<span class="number">${scene ? this.scene + 1 : `→ ${next}`} / ${scenes.length}</span>`
+        : nothing}
       <button type="button" class="tool" @click=${() => this.#present()} title="End (Esc)">×<span
         class="hidden-text">end the presentation</span></button></div>`;
-  }
-
-  #help() {
-    return html`<dialog aria-label="Keys"><h2>Keys</h2><dl>${KEYS_HELP.map(([key, what]) =>
-      html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl>
-      <label class="control"><input type="checkbox" .checked=${live(this.hasKeys)}
-        @change=${(event) => { this.hasKeys = event.target.checked; keep("keys", this.hasKeys ? "on"
-          : "off"); }}> These keys work</label>
-      <form method="dialog"><button class="button">Close</button></form></dialog>`;
   }
 
   #keyForm() {
@@ -404,20 +439,10 @@ function viewsOf({ traces }) {
   return can.filter(({ name }, i) => can.findIndex((other) => other.name === name) === i);
 }
 
-/** What browsers keep, where they may. @param {string} name */
-function kept(name) {
-  try {
-    return localStorage.getItem(name);
-  } catch {
-    return null;
-  }
-}
+/** The address, with what is kept beside it in the history: texts that are too long. */
+const here = () => location.hash + JSON.stringify(history.state);
 
-/** @param {string} name @param {string} value */
-function keep(name, value) {
-  try {
-    localStorage.setItem(name, value);
-  } catch { /* until the page is closed, then */ }
-}
+/** A text with x^y as it is written by hand. @param {string} text */
+const raised = (text) => text.split(/\^(\w)/).map((part, i) => (i % 2 ? html`<sup>${part}</sup>` : part));
 
 define("weft-page", Page);

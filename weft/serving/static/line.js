@@ -8,6 +8,8 @@ import { label } from "weft/words.js";
 import { post } from "./api.js";
 import { hasPairs, looked } from "./view.js";
 
+const [LEAST, MOST] = [12, 200]; // characters of a text that make its field wider
+const LINES = 3.6; // a field that is higher, in units of its type, has more than two lines
 const PAUSE = 300; // milliseconds after the last key before it is asked about
 
 export class Line extends Element {
@@ -55,7 +57,7 @@ export class Line extends Element {
     const other = "text" in change ? { sentence: 1, target: "", replace: {}, force: {}, futures: [] } : {};
     this.store.hover(null);
     this.store.change(this.pane, { ...other, ...change }, { typing });
-    if (this.pane === "a") this.store.unpin();
+    if (this.pane === "a") this.store.unpin({ typing });
   }
 
   willUpdate() {
@@ -105,12 +107,15 @@ export class Line extends Element {
     const known = store.known[pane] ?? { translation: "" };
     const { number, of, text: sentence } = this.place;
     const name = isPair ? this.languages[0] : "Text";
+    // fields are as wide as their texts are long
+    const long = (/** @type {string} */ text) => `--long: ${Math.max(LEAST, Math.min(text.length, MOST))}`;
     return html`<div class="line">
       ${store.panes.length > 1 ? html`<b class="pane-name">${pane.toUpperCase()}</b>` : nothing}
       ${pane === "b" && this.models.length > 1 ? menu("model of B", this.models.map((one) => [one.name, one.name]),
         state.model || this.models[0].name,
         (chosen) => store.change("b", { model: chosen, off: [], replace: {}, force: {} })) : nothing}
-      <label class="field"><span>${name}</span><textarea rows="1" dir="auto" spellcheck="false" autocomplete="off"
+      <label class="field" style=${long(state.text)}><span>${name}</span><textarea rows="1" dir="auto"
+        spellcheck="false" autocomplete="off"
         placeholder="Type or paste a text"
         data-field="text" .value=${live(this.timerOf("text") ?? state.text)} @input=${(event) => this.#typed(event,
           "text")}
@@ -118,14 +123,16 @@ export class Line extends Element {
       ${of > 1 ? html`<span class="origin control"><span>Sentence</span>${menu("number of the sentence", numbers(of),
         number,
         (next) => store.change(pane, { sentence: Number(next), target: "" }))}<span>of ${of}</span><q
-          dir="auto">${sentence}</q></span>` : nothing}
-      ${isPair && this.hasTarget ? html`<label class="field target"><span>${this.languages[1]}</span><textarea rows="1"
+          dir="auto" title=${sentence}>${sentence}</q></span>` : nothing}
+      ${isPair && this.hasTarget ? html`<label class="field target"
+        style=${long(state.target || known.translation)}><span>${this.languages[1]}</span><textarea rows="1"
         dir="auto" spellcheck="false" autocomplete="off"
         placeholder=${known.translation} data-field="target" .value=${live(state.target)}
           @input=${(event) => this.#typed(event, "target")}
         @keydown=${(event) => this.#entered(event, "target")}></textarea></label>` : nothing}
       ${!isPair && this.hasTarget && known.translation ? html`<span class="origin
-        control"><span>likeliest continuation</span><q dir="auto">${known.translation}</q></span>` : nothing}
+        control"><span>likeliest continuation</span><q dir="auto"
+          title=${known.translation}>${known.translation}</q></span>` : nothing}
       ${pane === "a" ? this.#examples() : nothing}
     </div>${known.guessing ? html`<p class="guessing" role="note">${known.guessing}</p>`
       : nothing}${this.#whatIfs(state)}`;
@@ -164,7 +171,9 @@ export class Line extends Element {
     ];
     if (!chips.length) return nothing;
     return html`<div class="what-ifs" role="group"
-      aria-label=${`What if, ${this.pane.toUpperCase()}`}><span>What if</span>${chips.map(([text, change]) =>
+      aria-label=${`What if, ${this.pane.toUpperCase()}`}><span>${this.store.panes.length > 1
+        ? html`<b class="pane-name">${this.pane.toUpperCase()}</b> what if` : "What if"}</span>${chips.map(([text,
+        change]) =>
         html`<button type="button" class="what-if"
       title="Take it back" aria-label=${`take back: ${text}`} @click=${() => this.store.change(this.pane,
         change)}>${text} <span aria-hidden="true">×</span></button>`)}</div>`;
@@ -194,12 +203,16 @@ function closed(event) {
 }
 
 /**
- * Make a field as high as its text or placeholder: one line, and more while someone writes in it.
+ * Make a field as high as its text or placeholder: two lines at most, and more while someone writes in it.
  * @param {HTMLTextAreaElement} field
  */
 function grown(field) {
   field.style.height = "auto";
-  field.style.height = `${field.scrollHeight}px`;
+  const { scrollHeight: height } = field;
+  field.style.height = `${height}px`;
+  const isCut = height > LINES * parseFloat(getComputedStyle(field).fontSize);
+  field.parentElement?.toggleAttribute("data-cut", isCut);
+  field.title = isCut ? field.value || field.placeholder : "";
 }
 
 define("w-input", Line);

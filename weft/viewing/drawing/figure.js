@@ -42,7 +42,8 @@ export class Figure extends Element {
         <div>
           ${item("Save SVG", () => this.save("svg"))}${item("Save PNG", () => this.save("png"))}
           ${this.csv ? item("Save CSV", () => this.save("csv")) : nothing}
-          ${navigator.clipboard ? item("Copy link", () => this.#copy(location.href, "The link")) : nothing}
+          ${navigator.clipboard ? item("Copy link", () => this.#copy(location.href, history.state
+            ? "The link, without the text, which is too long for it," : "The link")) : nothing}
           ${navigator.clipboard && this.command ? item("Copy command", () => this.#copy(this.command, "The command"))
             : nothing}
           ${this.requestFullscreen ? item("Full screen", () => this.requestFullscreen()) : nothing}

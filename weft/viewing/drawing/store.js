@@ -85,16 +85,16 @@ export class Store extends EventTarget {
   }
 
   /** Keep something selected; the same once more lets it go. @param {Partial<Selection>} what */
-  pin(what, { toggle = false } = {}) {
+  pin(what, { toggle = false, typing = false } = {}) {
     const { pin } = this.state;
     const same = toggle && Object.entries(what).every(([name, value]) => pin[name] === value);
     this.hovered = null;
-    this.set({ pin: { ...pin, ...what, ...(same ? { query: null, key: null, step: null } : {}) } });
+    this.set({ pin: { ...pin, ...what, ...(same ? { query: null, key: null, step: null } : {}) } }, { typing });
   }
 
   /** Let go of tokens and steps, not of the site. */
-  unpin() {
-    this.pin({ query: null, key: null, step: null });
+  unpin(options = {}) {
+    this.pin({ query: null, key: null, step: null }, options);
   }
 
   /** The fields that every request has: those that are not as they are by default. @param {"a" | "b"} pane */

@@ -16,9 +16,12 @@ const POSITIONS = /** @type {Record<string, string>} */ ({
   learned: "One learned vector per position, added to the embeddings.",
   none: "None: only parts that depend on order, such as recurrences and convolutions, know the order of the tokens.",
 });
+const PARTS = /** @type {Record<string, string>} */ ({ diagram: "Diagram", parameters: "Parameters",
+  positions: "Positions", masks: "Masks" });
 const VISIBLE = 0.62; // the shade of a cell that is not masked
 
 class ModelView extends View {
+  static measured = true; // the type is larger while presenting, so what was gone to is elsewhere
   static properties = {
     block: { state: true }, // the chosen one, as the diagram tells it
     place: { state: true }, // {query, key} in the table of positions
@@ -34,12 +37,36 @@ class ModelView extends View {
     this.side = "";
     this.which = "even";
     /** @type {any} */ this.table = null;
+    this.isTable = false; // whether it has come, or cannot come
+    this.went = ""; // the part that was gone to
     this.masks = this.ask(() => (this.model.traces.includes("masks") ? ["api/masks", {}] : null));
   }
 
   connectedCallback() {
     super.connectedCallback();
-    get("api/positions", { base: this.model.base }).then((found) => { this.table = found; }, () => {});
+    get("api/positions", { base: this.model.base }).then((found) => { this.table = found; }, () => {})
+      .finally(() => { this.isTable = true; this.requestUpdate(); });
+  }
+
+  /** Go to the part that the address names, when all that is above it is there. */
+  updated() {
+    super.updated();
+    const { part } = this.state;
+    const there = `${part} ${document.documentElement.hasAttribute("data-present")}`;
+    if (!part || there === this.went) return;
+    this.querySelector(`[data-part=${part}]`)?.scrollIntoView({ block: "start" });
+    if (this.isTable && !this.masks.busy) this.went = there;
+  }
+
+  controls() {
+    const parts = Object.entries(PARTS).filter(([name]) => name !== "masks" || this.model.traces.includes("masks"));
+    const go = (/** @type {string} */ part) => {
+      this.went = "";
+      this.change({ part });
+      this.requestUpdate();
+    };
+    return html`<nav class="chips" aria-label="Parts of this view">${parts.map(([name, label]) =>
+      html`<button type="button" class="button" @click=${() => go(name)}>${label}</button>`)}</nav>`;
   }
 
   /** The model is as it is, whatever is changed elsewhere. */
@@ -55,7 +82,7 @@ class ModelView extends View {
     return html`<div class="anatomy">
       <p class="facts">${facts(model).map(([number, name]) => html`<span><b
         class="number">${number}</b> ${name}</span>`)}</p>
-      <w-figure label="The model" class="wide" .caption=${this.made()}><w-diagram .model=${model}
+      <w-figure label="The model" class="wide" data-part="diagram" .caption=${this.made()}><w-diagram .model=${model}
         chosen=${this.block?.id ?? ""} @w-pick=${(/** @type {CustomEvent} */ { detail }) =>
           this.#choose(detail)}></w-diagram></w-figure>
       ${this.#parameters()}
@@ -85,12 +112,14 @@ class ModelView extends View {
   }
 
   #parameters() {
-    const { parts, parameters: total } = this.model;
+    const { parameters: total } = this.model;
+    const parts = this.model.parts.map(({ name, count }) => ({ name: roleName(name, this.model), count }));
     const most = Math.max(...parts.map((/** @type {any} */ { count }) => count));
     const rows = [...parts].sort((a, b) => b.count - a.count).map(({ name, count }) =>
       ({ label: name, value: count / most, number: `${thousands(count)} · ${((100 * count) / total).toFixed(1)} %`,
         title: name }));
-    return html`<w-figure label="Parameters" .caption=${this.made()} .csv=${() => [["part", "parameters"],
+    return html`<w-figure label="Parameters" data-part="parameters" .caption=${this.made()}
+      .csv=${() => [["part", "parameters"],
       ...parts.map((part) => [part.name, part.count])]}>
       <w-bars class="parts" .rows=${rows} name="parameters by part"></w-bars></w-figure>`;
   }
@@ -107,7 +136,7 @@ class ModelView extends View {
     const { query, key } = this.place;
     const dimension = (column) => (kept === null ? column : 2 * column + kept);
     const value = query === null || key === null ? null : map?.[query]?.[key] ?? null;
-    return html`<section class="wide"><w-figure label="Positions" .caption=${this.made()}
+    return html`<section class="wide" data-part="positions"><w-figure label="Positions" .caption=${this.made()}
       .legend=${map ? { signed: true, from: fixed(-most, 2), to: fixed(most, 2) } : null}
       .csv=${map ? () => [["position", "dimension", "value"],
       ...map.flatMap((row, at) => row.map((one, i) => [at, dimension(i), one]))] : null}>
@@ -135,12 +164,13 @@ class ModelView extends View {
     const isPair = hasPairs(this.model);
     const words = isPair ? "From a forward pass over the sentence and a short one in one batch. Blue is visible."
       : "From a forward pass over the text. Blue is visible.";
-    if (!data) return html`<section class="wide"><h2>Masks</h2><p class="soft">${error?.message ?? (this.masks.isEmpty
+    if (!data) return html`<section class="wide" data-part="masks"><h2>Masks</h2><p
+      class="soft">${error?.message ?? (this.masks.isEmpty
       ? "Type a sentence above to see its masks." : words)}</p></section>`;
     const { source, target, masks } = data;
     const pad = (tokens, length) => [...tokens, ...new Array(length - tokens.length).fill("(pad)")];
     const most = (rows) => Math.max(...rows.map(({ length }) => length));
-    return html`<section class="wide"><h2>Masks</h2><p class="soft">${words}</p><div
+    return html`<section class="wide" data-part="masks"><h2>Masks</h2><p class="soft">${words}</p><div
       class="masks">${this.model.kinds.map((kind) => {
       const isCausal = kind.keys === "shifted";
       const row = isCausal ? 0 : 1; // the short sentence has the padding
@@ -156,6 +186,24 @@ class ModelView extends View {
             @w-pick=${(event) => event.stopPropagation()}></w-matrix></w-figure>`;
     })}</div></section>`;
   }
+}
+
+const EMBEDDING = / (embedding|words)$/;
+const ROLES = /** @type {Record<string, string>} */ ({ "tokens embedding": "embedding", "head words": "output",
+  "head bias": "output bias" });
+
+/** What holds parameters, in words of the field: "encoder mixer" → "encoder self-attention". @param {string} name */
+export function roleName(name, { plan, kinds }) {
+  const names = name.split(" = ");
+  if (names.length > 1 && names.every((one) => EMBEDDING.test(one))) {
+    return names.includes("head words") ? "shared embedding and output" : "shared embedding";
+  }
+  return names.map((one) => {
+    const [side, role] = one.split(" ");
+    if (role === "cross") return "encoder-decoder attention";
+    if (role !== "mixer") return ROLES[one] ?? one;
+    return `${side} ${kinds.some((kind) => kind.name === side) ? "self-attention" : partName(plan[side].mixer)}`;
+  }).join(" = ");
 }
 
 /** @param {any} model @returns {[string, string][]} */
@@ -174,4 +222,5 @@ function facts({ plan, diagram: { sides }, heads, parameters }) {
 }
 
 define("v-model", ModelView);
-export const model = { name: "model", label: "Model", needs: [], tag: "v-model", hasTarget: false };
+export const model = { name: "model", label: "Model", needs: [], tag: "v-model", hasTarget: false,
+  keys: { part: { first: "", allowed: (/** @type {string} */ value) => Object.hasOwn(PARTS, value) } } };

@@ -10,6 +10,9 @@ import "weft/tokens.js";
 const PAUSE = 220; // milliseconds after the last key before a request
 // sentences that are asked about at the same time, in their order: the first are shown before the last
 const AT_ONCE = 6;
+const TOGETHER = 30; // milliseconds: what is answered within them is drawn together,
+const GROUP = 8; // and no more than so many sentences for each that is asked about at the same time
+const MOST = 50; // sentences of a paragraph
 const RIVALS = 8;
 const [SHORT, LONG] = [90, 400]; // characters of a text: the type is larger or smaller
 const LEAST = 0.01; // weights below it are shown as what they are
@@ -37,6 +40,7 @@ class RunTranslate extends View {
     this.pointed = "";
     /** @type {any} */ this.timer = 0;
     this.stop = new AbortController();
+    /** @type {Promise<void> | null} */ this.soon = null;
     this.run = this.ask(() => ["api/run", { top: RIVALS, target: null }]); // the chosen sentence, with what is changed
     this.tree = this.ask(() => this.isChanged ? ["api/search", { beam: this.model.search.width }] : null);
   }
@@ -54,19 +58,22 @@ class RunTranslate extends View {
 
   willUpdate() {
     const { text, off } = this.state;
-    const asked = JSON.stringify([text, off, this.model.base]);
+    const how = JSON.stringify([off, this.model.base]);
+    const asked = how + text;
     if (asked === this.asked) return;
+    const isSame = this.asked.startsWith(how);
     this.asked = asked;
     this.lit = null;
-    this.#translate(text, off);
+    this.#translate(text, off, isSame);
   }
 
   /**
    * Sentence by sentence: those that are known stay, the others come in their order.
    * @param {string} text
    * @param {any[]} off
+   * @param {boolean} isSame whether the answers so far are of the same model
    */
-  async #translate(text, off) {
+  async #translate(text, off, isSame) {
     this.stop.abort();
     this.stop = new AbortController();
     const { signal } = this.stop;
@@ -77,23 +84,25 @@ class RunTranslate extends View {
       const cut = text.trim() ? await post("api/sentences", { text }, asking) : [];
       signal.throwIfAborted();
       const before = this.sentences.filter(({ found }) => found);
+      const known = new Map(isSame ? before.filter(({ isOld }) => !isOld).map((one) => [one.text, one.found]) : []);
       let [start, number] = [0, 0];
       this.sentences = cut.map((/** @type {any} */ { text: own, space }) => {
         const isEmpty = !own.trim();
         if (!isEmpty) number += 1;
-        const found = isEmpty ? null : before[number - 1]?.found ?? null;
-        const one = { text: own, space, start, number: isEmpty ? 0 : number, found, isOld: true };
+        const found = isEmpty ? null : known.get(own) ?? before[number - 1]?.found ?? null;
+        const one = { text: own, space, start, number: isEmpty ? 0 : number, found, isOld: !known.has(own) };
         start += own.length + space.length;
         return one;
       });
       this.trouble = "";
-      const waiting = [...this.sentences.entries()].filter(([, one]) => one.number);
+      const waiting = this.sentences.filter(({ number: isOne, isOld }) => isOne && isOld);
       await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-        for (let next = waiting.shift(); next; next = waiting.shift()) {
-          const [i, one] = next;
+        for (let one = waiting.shift(), i = 1; one; one = waiting.shift(), i += 1) {
           const found = await post("api/translate", { text: one.text, ...how }, asking);
           signal.throwIfAborted();
-          this.sentences = this.sentences.map((other, n) => (n === i ? { ...other, found, isOld: false } : other));
+          Object.assign(one, { found, isOld: false });
+          const drawn = this.#draw();
+          if (i % GROUP === 0) await drawn;
         }
       }));
     } catch (error) {
@@ -103,6 +112,14 @@ class RunTranslate extends View {
     }
   }
 
+  /** Draw soon, with all that is answered until then. */
+  #draw() {
+    this.soon ??= new Promise((drawn) => {
+      setTimeout(() => { this.soon = null; this.requestUpdate(); drawn(); }, TOGETHER);
+    });
+    return this.soon;
+  }
+
   /** @param {any} event */
   #typed({ target: { value: text } }) {
     clearTimeout(this.timer);
@@ -110,16 +127,15 @@ class RunTranslate extends View {
     this.timer = setTimeout(() => {
       this.timer = 0;
       this.change({ text, sentence: 1, target: "", replace: {}, force: {} }, { typing: true });
-      const { pin } = this.store.state;
-      this.store.set({ pin: { ...pin, query: null, key: null, step: null } }, { typing: true });
+      this.store.unpin({ typing: true });
     }, PAUSE);
     this.requestUpdate();
   }
 
   /** The sentence that the other views show, too. */
   get chosen() {
-    const all = this.sentences.filter(({ number }) => number);
-    return all[Math.max(1, Math.min(this.state.sentence, all.length)) - 1] ?? null;
+    const number = Math.max(1, Math.min(this.state.sentence, this.count));
+    return this.sentences.find((one) => one.number === number) ?? null;
   }
 
   /** Whether the chosen sentence is not as the model has it, so that its translation is that of /api/run. */
@@ -129,16 +145,21 @@ class RunTranslate extends View {
   }
 
   /** What is written for a sentence, or null. @param {Sentence} one */
-  #written(one) {
+  #written(one, chosen = this.chosen) {
     const { data, busy } = this.run;
-    if (one === this.chosen && this.isChanged) return data && { ...data, tokens: data.target, isOld: busy };
+    if (one === chosen && this.isChanged) return data && { ...data, tokens: data.target, isOld: busy };
     const { translations: [best], translation } = one.found ?? { translations: [] };
     return best ? { ...best, translation, isOld: one.isOld } : null;
   }
 
+  /** How many sentences there are. */
+  get count() {
+    return this.sentences.findLast(({ number }) => number)?.number ?? 0;
+  }
+
   /** Whether there are several sentences, so that it has to be said which one is meant. */
   get isMany() {
-    return this.sentences.filter(({ number }) => number).length > 1;
+    return this.count > 1;
   }
 
   draw() {
@@ -146,11 +167,12 @@ class RunTranslate extends View {
     const [from, to] = this.model.languages.map(languageName);
     const isAlone = this.store.panes.length === 1; // else the text is typed in its line above
     const field = /** @type {HTMLTextAreaElement | null} */ (this.querySelector("textarea"));
+    const { chosen } = this;
     const text = this.timer && field ? field.value : this.state.text;
     const type = text.length < SHORT ? 1.9 : text.length < LONG ? 1.4 : 1.15;
     const trouble = this.trouble || (this.isChanged && error?.message); // else only what is beside it is missing
     const isGuess = isAlone && !busy && !trouble && data?.guessing;
-    const guessing = isGuess && `${this.isMany ? `Sentence ${this.chosen?.number}: ` : ""}${data.guessing}`;
+    const guessing = isGuess && `${this.isMany ? `Sentence ${chosen?.number}: ` : ""}${data.guessing}`;
     const copy = html`<button class="button" type="button" @click=${this.#copy}>${this.said || "Copy"}</button>`;
     return html`<div class="translating" style=${styleMap({ "--type": `${type}em` })}>
       <section class="pane-of"><h2>${from}</h2><div class="typed">
@@ -159,8 +181,9 @@ class RunTranslate extends View {
           placeholder="Type or paste a text" .value=${live(text)} @input=${this.#typed}></textarea>` : nothing}
       </div></section>
       <section class="pane-of"><h2>${to} ${navigator.clipboard && sentences.length ? copy : nothing}</h2>
-        <div class="output" dir="auto" aria-live="polite" aria-label=${`Translation into ${to}`}
-          >${sentences.map((one) => html`${this.#sentence(one)}${one.space}`)}</div>
+        <div class="output" aria-live="polite" aria-label=${`Translation into ${to}`}
+          >${paragraphs(sentences).map((some) => html`<div dir="auto">${some.map((one) =>
+            html`${this.#sentence(one, chosen)}${one.space}`)}</div>`)}</div>
         ${guessing ? html`<p class="guess" role="note">${guessing}</p>` : nothing}</section>
       ${trouble ? html`<p class="trouble" role="alert">${trouble}</p>` : nothing}
       ${this.#alternatives()}</div>`;
@@ -182,16 +205,18 @@ class RunTranslate extends View {
     return html`${text.slice(0, start)}${parts}${own.slice(at).join("")}${text.slice(end)}${"\n"}`;
   }
 
-  /** A translated sentence: its tokens, underlined where the model was not sure. @param {Sentence} one */
-  #sentence(one) {
-    const found = this.#written(one);
+  /**
+   * A translated sentence: its tokens, underlined where the model was not sure.
+   * @param {Sentence} one
+   * @param {Sentence | null} chosen
+   */
+  #sentence(one, chosen) {
+    const found = this.#written(one, chosen);
     if (!one.number) return nothing;
     if (!found) return html`<span class="soft">…</span>`;
-    const isChosen = one === this.chosen;
+    const isChosen = one === chosen;
     const selected = isChosen ? this.store.state.pin.step : null;
-    const chances = found.log_probs.map(Math.exp);
-    const titles = chances.map((/** @type {number} */ chance, /** @type {number} */ i) =>
-      `${label(found.tokens[i])}: ${percent(chance)}`);
+    const { chances, titles } = rated(found);
     const pointed = (/** @type {CustomEvent} */ event) => {
       event.stopPropagation();
       this.#point(one, found, event.detail?.at ?? null);
@@ -263,7 +288,7 @@ class RunTranslate extends View {
       <div class="table-place stacked"><table>
         <thead><tr><th scope="col">translation</th>
           <th scope="col">${this.model.search.length_penalty === 1 ? "mean log-probability of a token" : "score"}</th>
-          <th scope="col">to the best</th></tr></thead>
+          <th scope="col">difference from the best</th></tr></thead>
         <tbody>${list.map(row)}</tbody></table></div>
       <p class="links">${attends ? html`<a href="#/look" @click=${whole}>Where it looks</a>` : nothing}
         <a href="#/decide" @click=${whole}>How it was found</a></p></section>`;
@@ -279,11 +304,40 @@ class RunTranslate extends View {
   }
 
   async #copy() {
-    const text = this.sentences.map((one) => `${this.#written(one)?.translation ?? ""}${one.space}`).join("");
+    const { chosen } = this;
+    const text = this.sentences.map((one) => `${this.#written(one, chosen)?.translation ?? ""}${one.space}`).join("");
     await navigator.clipboard.writeText(text);
     this.said = "Copied";
     setTimeout(() => { this.said = ""; }, 1200);
   }
+}
+
+/**
+ * Sentences in blocks, so that the browser need not lay out all of a long text again for each of them.
+ * @param {Sentence[]} sentences
+ */
+function paragraphs(sentences) {
+  /** @type {Sentence[][]} */
+  const found = [];
+  sentences.forEach((one, i) => {
+    if (!i || found[found.length - 1].length === MOST || sentences[i - 1].space.includes("\n")) found.push([]);
+    found[found.length - 1].push(one);
+  });
+  return found;
+}
+
+/** @type {WeakMap<number[], {chances: number[], titles: string[]}>} */
+const RATED = new WeakMap();
+
+/** The probabilities of tokens, and in words: once, since equal lists need no drawing. @param {any} found */
+function rated({ tokens, log_probs }) {
+  const known = RATED.get(log_probs);
+  if (known) return known;
+  const chances = log_probs.map(Math.exp);
+  const titles = chances.map((/** @type {number} */ chance, /** @type {number} */ i) =>
+    `${label(tokens[i])}: ${percent(chance)}`);
+  RATED.set(log_probs, { chances, titles });
+  return { chances, titles };
 }
 
 define("v-run-translate", RunTranslate);

@@ -29,6 +29,16 @@ export const SAMPLING_KEYS = {
   sampling: { first: { temperature: 0.8, top_k: 0, top_p: 1, tokens: 80, seed: 1 }, allowed: isSampling },
 };
 
+/**
+ * A state with one temperature: that of the sampling.
+ * @param {any} state @param {any} first
+ */
+export function tempered({ temperature, ...state }, { sampling }) {
+  if (temperature === undefined) return state;
+  return { ...state, sampling: { ...sampling, ...state.sampling, temperature: Math.min(temperature,
+    LIMITS.temperature[1]) } };
+}
+
 /** @param {any} view */
 export function shaping(view) {
   const { sampling } = view.state;
@@ -76,11 +86,11 @@ export function shaped({ tokens, log_sum, vocabulary }, { temperature, top_k, to
   const all = weights.reduce((sum, one) => sum + one, 0) + tail;
   let before = 0;
   const kept = weights.map((weight, i) => {
-    const stays = i === 0 || before < top_p;
+    const stays = i === 0 || top_p >= 1 || before < top_p; // a sum of all may be a little above 1
     before += weight / all;
     return stays ? weight / all : 0;
   });
-  const rest = before < top_p ? tail / all : 0;
+  const rest = top_p >= 1 || before < top_p ? tail / all : 0;
   const total = kept.reduce((sum, one) => sum + one, 0) + rest;
   return { chances: kept.map((one) => one / total), rest: rest / total };
 }
