@@ -83,7 +83,7 @@ function pane(state, first, whole) {
   return pairs;
 }
 
-const parts = (hash) => hash.replace(/^#\/?/, "").split("?");
+const parts = (hash) => hash.replace(/^#\/?/, "").split(/\?(.*)/s); // a text may have question marks, too
 
 /** The models that an address names, of the first pane and of the second. @param {string} hash */
 export function models(hash) {
