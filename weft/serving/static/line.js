@@ -43,13 +43,17 @@ export class Line extends Element {
   #typed(event, key) {
     const { value } = /** @type {HTMLTextAreaElement} */ (event.target);
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.#set({ [key]: value }, true), PAUSE);
+    this.timer = setTimeout(() => {
+      this.timer = 0;
+      this.#set({ [key]: value }, true);
+    }, PAUSE);
   }
 
   #entered(event, key) {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     clearTimeout(this.timer);
+    this.timer = 0;
     this.#set({ [key]: /** @type {HTMLTextAreaElement} */ (event.target).value }, false);
   }
 
@@ -108,7 +112,7 @@ export class Line extends Element {
     const { number, of, text: sentence } = this.place;
     const name = isPair ? this.languages[0] : "Text";
     // fields are as wide as their texts are long
-    const long = (/** @type {string} */ text) => `--long: ${Math.max(LEAST, Math.min(text.length, MOST))}`;
+    const long = (/** @type {string} */ text = "") => `--long: ${Math.max(LEAST, Math.min(text.length, MOST))}`;
     return html`<div class="line">
       ${store.panes.length > 1 ? html`<b class="pane-name">${pane.toUpperCase()}</b>` : nothing}
       ${pane === "b" && this.models.length > 1 ? menu("model of B", this.models.map((one) => [one.name, one.name]),
