@@ -428,7 +428,10 @@ MISTAKES = {
         "x.jpg cannot be written: a picture is .png, .svg or .pdf, by the suffix of its name.",
     ),
     "a picture without a suffix": (["attend", "run", "red", "--png", "x"], "x cannot be written: a picture is .png"),
-    "a table of another kind": (["attend", "run", "red", "--csv", "x.png"], "--csv writes .csv; for .png there is --map"),
+    "a table of another kind": (
+        ["attend", "run", "red", "--csv", "x.png"],
+        "--csv writes .csv; for .png there is --map",
+    ),
     "a page of another kind": (["attend", "run", "red", "--html", "x.txt"], "--html writes .html."),
     "numbers of another kind": (["attend", "run", "red", "--json", "x.csv"], "for .csv there is --csv"),
     "a query of a map": (["attend", "run", "red", "--map", "x.png", "--query", "1"], "--query is for --lines"),

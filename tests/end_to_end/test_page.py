@@ -598,7 +598,9 @@ def test_arcs_fit_their_pane_and_are_as_high_as_the_longest(browser: Browser, ad
 
 
 @pytest.mark.parametrize("width", [600, 1280])
-def test_all_heads_have_square_cells_and_tokens(browser: Browser, address: str, seen: AttentionMaps, width: int) -> None:
+def test_all_heads_have_square_cells_and_tokens(
+    browser: Browser, address: str, seen: AttentionMaps, width: int
+) -> None:
     """On the page where there is room, in a saved figure always."""
     for page in watched(browser, address, viewport={"width": width, "height": 800}):
         open_view(page, address, "look", more="&at=encoder.3.mix&mode=grid")
@@ -664,7 +666,7 @@ def test_a_caption_says_what_makes_its_figure(page: Page, address: str) -> None:
     assert caption(page).endswith(f" · “{TEXT}”, what looks at cat")
     assert copied(page) == ""
     open_view(page, address, "look", more="&at=encoder.3.mix:2&mode=arcs")
-    assert f"as lines: weft attend en-de \"{TEXT}\"" in caption(page)
+    assert f'as lines: weft attend en-de "{TEXT}"' in caption(page)
     assert copied(page) == ""
     open_view(page, address, "compute", "Say $5, don't.", "&at=encoder.3.mix:2&q=2")
     settled(page)

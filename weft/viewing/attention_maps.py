@@ -287,12 +287,13 @@ class AttentionMaps:
         with Path(file).open("w", encoding="utf-8", newline="") as stream:
             table = csv.writer(stream)
             if query is not None:
-                assert layer and head
+                assert layer
+                assert head
                 table.writerows(_steps(self.numbers(kind, layer, head, query - 1), keys))
                 return
             table.writerow(["", *keys])
-            for query, row in zip(queries, self.of(kind, layer, head).tolist()):
-                table.writerow([query, *(f"{weight:.6g}" for weight in row)])
+            for token, row in zip(queries, self.of(kind, layer, head).tolist()):
+                table.writerow([token, *(f"{weight:.6g}" for weight in row)])
 
     def save_map(
         self,
@@ -340,7 +341,7 @@ class AttentionMaps:
             draw_lines(curves or own, *self.axes[kind], *told, Path(file))
 
     @staticmethod
-    def _only(query: int | None, weights: Tensor) -> list[list[float]]:
+    def _only(query: int | None, weights: Tensor) -> Sequence[Sequence[float]]:
         """The weights of one query, or of all."""
         rows = torch.arange(1, 1 + weights.size(0)).unsqueeze(1)  # (query, 1)
         return (weights if query is None else weights * (rows == query)).tolist()

@@ -18,6 +18,7 @@ def check_table(file: Path | None, option: str) -> None:
     suffix = file.suffix.lower() if file else ""
     if file is None or suffix == f".{option}" or (file.exists() and not file.is_file()):
         return
-    others = {".csv": "--csv", ".html": "--html", ".json": "--json", **dict.fromkeys(FORMATS, "--map, --lines or --grid")}
+    pictures = dict.fromkeys(FORMATS, "--map, --lines or --grid")
+    others = {".csv": "--csv", ".html": "--html", ".json": "--json", **pictures}
     hint = f"; for {suffix} there is {others[suffix]}" if suffix in others else ""
     raise WeftError(f"{file} cannot be written: --{option} writes .{option}{hint}.")
