@@ -145,9 +145,11 @@ def _traces(predictor: Predictor) -> list[str]:
 
 
 def examples(card: str | None) -> list[Example]:
-    """The list items below the heading "Examples" of a card, each `- name: text`, perhaps with `(too hard for it)` behind."""
+    """The list items below the heading "Examples" of a card, each `- name: text`, and behind it perhaps `(too hard for it)`."""
     section = re.search(r"^## Examples *$(.*?)(^#|\Z)", card or "", re.MULTILINE | re.DOTALL)
-    items = re.findall(r"^[-*] ([^:\n]+): (.+?)(?: \((too hard for it)\))? *$", section[1] if section else "", re.MULTILINE)
+    items = re.findall(
+        r"^[-*] ([^:\n]+): (.+?)(?: \((too hard for it)\))? *$", section[1] if section else "", re.MULTILINE
+    )
     return [Example(name=name, text=text, note=note or None) for name, text, note in items]
 
 
