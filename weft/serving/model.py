@@ -145,7 +145,7 @@ def _traces(predictor: Predictor) -> list[str]:
 
 
 def examples(card: str | None) -> list[Example]:
-    """The list items below the heading "Examples" of a card, each `- name: text`, and behind it perhaps `(too hard for it)`."""
+    """The list items below the heading "Examples" of a card: `- name: text`, and perhaps `(too hard for it)`."""
     section = re.search(r"^## Examples *$(.*?)(^#|\Z)", card or "", re.MULTILINE | re.DOTALL)
     items = re.findall(
         r"^[-*] ([^:\n]+): (.+?)(?: \((too hard for it)\))? *$", section[1] if section else "", re.MULTILINE

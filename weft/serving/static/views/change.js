@@ -65,6 +65,10 @@ class Change extends View {
         Array.from({ length: count }, (_, head) => ({ kind, layer: layer + 1, head: head + 1 }))));
   }
 
+  get given() {
+    return this.state.target.trim();
+  }
+
   get hasHeads() {
     return this.model.traces.includes("importance");
   }
