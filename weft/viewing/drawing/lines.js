@@ -140,7 +140,7 @@ export class Lines extends Element {
       this.keys.map((_, key) => ({ n, key, weight: this.signed ? Math.abs(map[query]?.[key] ?? 0) / this.most
         : map[query]?.[key] ?? 0, colour: this.signed ? `var(--diverging-${map[query]?.[key] > 0 ? 4 : 0})`
         : colour }))).filter(({ weight }) => weight >= FAINTEST);
-    return html`<svg class="strip" aria-hidden="true" width=${count * wide + 2}
+    return html`<svg class="shares" aria-hidden="true" width=${count * wide + 2}
       height=${height}>${cells.map(({ n, key, weight, colour }) =>
       svg`<rect x=${n * wide} y=${((key + 0.12) * row).toFixed(1)} width=${(wide - 1).toFixed(1)}
         height=${(row * 0.76).toFixed(1)}
