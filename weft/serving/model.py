@@ -145,11 +145,10 @@ def _traces(predictor: Predictor) -> list[str]:
 
 
 def examples(card: str | None) -> list[Example]:
-    """The list items below the heading "Examples" of a card: `- name: text`, and perhaps `(too hard for it)`."""
+    """The list items below the heading "Examples" of a card: `- name: text`, perhaps with `(too hard for it)` behind."""
     section = re.search(r"^## Examples *$(.*?)(^#|\Z)", card or "", re.MULTILINE | re.DOTALL)
-    items = re.findall(
-        r"^[-*] ([^:\n]+): (.+?)(?: \((too hard for it)\))? *$", section[1] if section else "", re.MULTILINE
-    )
+    item = re.compile(r"^[-*] ([^:\n]+): (.+?)(?: \((too hard for it)\))? *$", re.MULTILINE)
+    items = item.findall(section[1] if section else "")
     return [Example(name=name, text=text, note=note or None) for name, text, note in items]
 
 
