@@ -19,6 +19,7 @@ from typing import Any, TypeVar, cast
 
 from torch import Tensor
 
+from weft.data.texts import Translation
 from weft.decoding import Search
 from weft.decoding.many import POSITIONS
 from weft.models.base import Generative
@@ -26,7 +27,6 @@ from weft.parts.call import Memory
 from weft.serving.metrics import Metrics
 from weft.serving.settings import Settings
 from weft.serving.streams import Stream, Streams
-from weft.tasks.translator import Translation
 from weft.tasks.writer import Writer
 
 SHORT = 1280  # positions of all texts of a request, tokens × beam width: 256 tokens with a beam of 5

@@ -12,9 +12,10 @@ from multiprocessing import get_context
 
 import torch
 
+from weft.data.texts import Translation
 from weft.decoding import Search
 from weft.tasks import load
-from weft.tasks.translator import Translation, Translator
+from weft.tasks.translator import Translator
 
 _loaded = cache(load)  # each worker process loads its models once
 
