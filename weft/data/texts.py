@@ -1,5 +1,5 @@
-"""Translating texts of any length, whatever computes: a text that is too long is cut, and what was made of its pieces is
-joined. Nothing here needs torch, so that a command whose engine is another program starts without it."""
+"""Translating texts of any length, whatever computes: a text that is too long is cut, and what was made of its pieces
+is joined. Nothing here needs torch, so that a command whose engine is another program starts without it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence

@@ -23,4 +23,15 @@ def numbers(search: Search) -> tuple[int, float] | None:
     return None
 
 
-__all__ = ["Beam", "Constrained", "Greedy", "Hypothesis", "Phrase", "Sample", "Search", "best_first", "numbers", "search_all"]
+__all__ = [
+    "Beam",
+    "Constrained",
+    "Greedy",
+    "Hypothesis",
+    "Phrase",
+    "Sample",
+    "Search",
+    "best_first",
+    "numbers",
+    "search_all",
+]

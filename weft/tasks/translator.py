@@ -33,6 +33,7 @@ from weft.viewing.attention_maps import AttentionMaps, Recorder
 from weft.viewing.search import SearchTree, search_tree
 from weft.viewing.what_if import NOTHING, WhatIf
 
+
 class Translator(Texts[Search], Aligning):
     """One model that translates, or an ensemble of several."""
 
@@ -129,6 +130,8 @@ class Translator(Texts[Search], Aligning):
             Score(PERPLEXITY, perplexity(loss)),
         )
         notes = ["perplexity is per subword token, the end counted, without smoothing"]
+        if self.engine and self.engine.takes(*(numbers(search) or (0, 0.0))):
+            notes.insert(0, f"translated by {self.engine.name}; perplexity by torch in float32")
         if left_out:
             notes.append(f"perplexity leaves out {left_out} of {len(pairs)} pairs: longer than the model's positions")
         return Report(scores, tuple(notes), len(pairs), "sentences", left_out, seconds, translations)
