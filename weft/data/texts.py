@@ -101,14 +101,17 @@ class Texts(ABC, Generic[Asked]):
             for pieces in cut:
                 yield joined(pieces, list(islice(found, len(texts_of(pieces)))))
 
+    def engine_for(self, search: Asked) -> Engine | None:
+        """The engine, if it does this search."""
+        numbers = self.best_first(search)
+        return self.engine if self.engine and numbers and self.engine.takes(*numbers) else None
+
     def by_engine(
         self, sources: Sequence[Sequence[int]], search: Asked, rated: int | None = None
     ) -> list[list[Translation] | None]:
         """What the engine finds for each source; None where there is none, or it cannot."""
-        numbers = self.best_first(search)
-        if self.engine is None or numbers is None or not self.engine.takes(*numbers):
-            return [None for _ in sources]
-        return self.engine.search(sources, *numbers, rated)
+        numbers, engine = self.best_first(search), self.engine_for(search)
+        return engine.search(sources, *numbers, rated) if engine and numbers else [None for _ in sources]
 
     def _found(self, texts: Sequence[str], search: Asked, rated: int | None) -> list[list[Translation]]:
         found = self.by_engine(self.encode_all(texts), search, rated)

@@ -249,10 +249,11 @@ class Queue:
         models = [cast(Generative, _Pausing(model, pause)) for model in self.predictor.models]
         start = time.monotonic()
         found = self._by_engine(batch, search, pause)
+        tokens = sum(len(some[0].ids) for some in found.values())
         if left := [each for each in batch if each not in found]:
             computed = search(models, self.predictor.prompt([job.sources[i] for job, i in left]))
+            tokens += sum(len(some[0].ids) for some in computed)
             found |= {each: [self.predictor.translation(one) for one in some] for each, some in zip(left, computed)}
-        tokens = sum(len(some[0].ids) for some in found.values())
         self.metrics.computed(len(batch), tokens, time.monotonic() - start)
         for job, i in batch:
             job.found[i] = found[job, i]

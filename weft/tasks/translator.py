@@ -130,8 +130,8 @@ class Translator(Texts[Search], Aligning):
             Score(PERPLEXITY, perplexity(loss)),
         )
         notes = ["perplexity is per subword token, the end counted, without smoothing"]
-        if self.engine and self.engine.takes(*(numbers(search) or (0, 0.0))):
-            notes.insert(0, f"translated by {self.engine.name}; perplexity by torch in float32")
+        if engine := self.engine_for(search):
+            notes.insert(0, f"translated by {engine.name}; perplexity by torch in float32")
         if left_out:
             notes.append(f"perplexity leaves out {left_out} of {len(pairs)} pairs: longer than the model's positions")
         return Report(scores, tuple(notes), len(pairs), "sentences", left_out, seconds, translations)
