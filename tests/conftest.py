@@ -15,7 +15,14 @@ settings.register_profile("default", settings.get_profile("default"), derandomiz
 settings.register_profile("torture", max_examples=20_000, derandomize=False, **SLOW_MACHINES)
 settings.load_profile("default")
 THREADS = 1 if "PYTEST_XDIST_WORKER" in os.environ else 2
-TINY = {"parts", "models", "plans", "contracts", "serving", "engines"}  # sizes at which a second thread only waits for the first
+TINY = {
+    "parts",
+    "models",
+    "plans",
+    "contracts",
+    "serving",
+    "engines",
+}  # sizes at which a second thread only waits for the first
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -4,16 +4,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from tests.exports.conftest import engine  # noqa: F401  (left out where CTranslate2 is missing)
-from tests.toys import toy_run
+from tests.toys import PAIRS, SMALL
+from weft.data.codecs import Subwords
 from weft.engines import choosing
 from weft.engines.choosing import Choice, engine_of
 from weft.engines.ctranslate2 import CTranslate2
 from weft.folder import Folder
 from weft.machine import Answer
+from weft.plans.presets import plan
 from weft.tasks import load
 from weft.tasks.translator import Translator
+from weft.weights import parameters
+
+TEXTS = [text for pair in PAIRS for text in pair]
 
 
 class Maker:
@@ -39,9 +45,19 @@ def maker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Maker:
     return found
 
 
-@pytest.fixture(scope="session")
-def toy(tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    return toy_run(tmp_path_factory.mktemp("engines") / "toy")
+def untrained(path: Path, **settings: object) -> Folder:
+    """A model folder with weights drawn at random."""
+    recipe = plan("transformer-tiny").with_settings({**SMALL, **settings})
+    folder = Folder(path)
+    torch.manual_seed(1)
+    folder.describe(recipe, {"tokeniser": Subwords.train(TEXTS, recipe.vocabulary)}, languages=("en", "de"))
+    folder.finish(dict(parameters(recipe.build())))
+    return folder
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Folder:
+    return untrained(tmp_path / "toy")
 
 
 @pytest.fixture(scope="session")
