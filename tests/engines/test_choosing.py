@@ -193,8 +193,9 @@ def test_int8_is_reported_and_no_gap_is_demanded(toy: Folder, maker: Maker, monk
     monkeypatch.setattr(making, "ROUNDING", 0.0)
     found = engine_of([toy], Choice(precision="int8"), make=False)  # a demand
     assert found
-    assert found.name == "CTranslate2 in int8"
-    assert recorded()["gap"] > 1e-6
+    gap = recorded()["gap"]
+    assert gap > 1e-6
+    assert found.name == f"CTranslate2 in int8 (log-probabilities differ by up to {gap:.2g})"
     monkeypatch.setattr(choosing, "find_spec", lambda name: None)
     with pytest.raises(WeftError, match="engine ctranslate2 cannot be used here: it is not installed"):
         engine_of([toy], Choice(precision="int8"), make=False)

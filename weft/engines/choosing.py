@@ -60,6 +60,7 @@ class Record:
     trouble: str | None  # why there is none
     limit: int = 0  # the most tokens of a source
     longest: int | None = None  # and of a translation
+    gap: float = 0.0  # the largest difference in the log-probability of a token
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,10 @@ def engine_of(
 
     codec = folders[0].codec()
     assert isinstance(codec, Subwords)
-    return CTranslate2(place, codec, choice.precision, record.limit, record.longest, workers)
+    engine = CTranslate2(place, codec, choice.precision, record.limit, record.longest, workers)
+    if choice.precision != "float32":
+        engine.name += f" (log-probabilities differ by up to {record.gap:.2g})"
+    return engine
 
 
 def equip(predictors: Sequence[Any], choice: Choice, make: bool = True) -> dict[str, str]:
@@ -158,7 +162,7 @@ def _record(place: Path) -> Record | None:
             found = json.loads((place / RECORD).read_text(encoding="utf-8"))
             with suppress(OSError):
                 os.utime(place)  # used now
-            return Record(*(found[name] for name in ("trouble", "limit", "longest")))
+            return Record(*(found[name] for name in ("trouble", "limit", "longest", "gap")))
     return None
 
 
@@ -168,7 +172,7 @@ def _made(folder: Folder, place: Path, precision: str) -> Record:
     from weft.tasks import load
 
     load(Path(folder.name), verb="translate")  # what is wrong with the model itself is said first
-    found: dict[str, Any] = {"limit": None, "longest": None}
+    found: dict[str, Any] = {"limit": 0, "longest": None, "gap": 0.0}
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".", dir=place.parent, ignore_cleanup_errors=True) as room:
