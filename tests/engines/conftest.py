@@ -66,9 +66,10 @@ def shipped() -> Translator:
 
 
 @pytest.fixture(scope="session")
-def prepared(shipped: Translator, cache: Path) -> CTranslate2:
-    """The engine of the shipped model, in the cache of this session."""
+def prepared(shipped: Translator, tmp_path_factory: pytest.TempPathFactory) -> CTranslate2:
+    """The engine of the shipped model, in a cache of its own: other tests of this session expect none."""
     with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("prepared")))
         patched.setattr(choosing, "ask", Maker())
         found = engine_of(shipped.folders, Choice("ctranslate2"), make=True)
     assert found

@@ -45,9 +45,15 @@ def run(*words: str, stdin: str = "", **environment: str) -> tuple[list[str], se
     return lines, {*loaded.split()}, done.stderr
 
 
+def where(engine: CTranslate2) -> dict[str, str]:
+    return {"XDG_CACHE_HOME": str(engine.folder.parents[2])}
+
+
 def test_with_an_engine_nothing_needs_torch(prepared: CTranslate2, shipped: Translator) -> None:
     texts = ["How are you?", "", "Thank you. Good night."]
-    lines, loaded, errors = run("translate", "en-de", "--nbest", "2", "--split", stdin="\n".join(texts))
+    lines, loaded, errors = run(
+        "translate", "en-de", "--nbest", "2", "--split", stdin="\n".join(texts), **where(prepared)
+    )
     found = shipped.search(texts, Beam(5), split=True)
     assert lines == ["\t".join(one.text for one in some[:2]) for some in found], errors
     assert lines[0] == "Wie geht es dir?\tWie geht es Ihnen?"
@@ -76,7 +82,7 @@ def test_a_command_makes_an_engine_where_it_pays(toy: Folder, tmp_path: Path) ->
     ],
 )
 def test_what_it_cannot_do_is_an_error(words: list[str], told: str, prepared: CTranslate2) -> None:
-    lines, loaded, errors = run("translate", "en-de", *words, stdin="How are you?\n")
+    lines, loaded, errors = run("translate", "en-de", *words, stdin="How are you?\n", **where(prepared))
     assert not lines
     assert "torch" not in loaded
     assert errors.startswith("weft: ")

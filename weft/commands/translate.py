@@ -77,32 +77,26 @@ def translate(
     choice = Choice(engine, precision)
     if file is not None:
         deque(read_lines(file), maxlen=0)  # report a bad file before writing anything
-    folders = [Folder.find(name) for name in model.split(",")]
     if sample:
         choice.refuse("it does not sample as weft does.")
-        found = None
-    else:
-        found = engine_of(folders, choice, is_worth(file), device, None if workers == 1 else workers)
-    if found is not None and not found.takes(beam, length_penalty):
+    folders = [Folder.find(name) for name in model.split(",")]
+    decoder = None if sample else engine_of(folders, choice, is_worth(file), device, workers)
+    if decoder and not decoder.takes(beam, length_penalty):
         choice.refuse(f"it does not search as weft does with --beam {beam} --length-penalty {length_penalty:g}.")
-        found = None
+        decoder = None
     opened: Any
-    search: Any = (beam, length_penalty)
-    if found is not None:
-        opened = nullcontext(Quick(model, found))
-    else:
+    search: Any
+    if decoder:
+        opened, search = nullcontext(Quick(model, decoder)), (beam, length_penalty)
+    else:  # only now, because these need torch
         from weft.decoding import Sample, best_first
         from weft.tasks import load
         from weft.tasks.pool import TranslatorPool
 
-        search = (
-            Sample(temperature, top_k, top_p, nbest, seed, length_penalty)
-            if sample
-            else best_first(beam, length_penalty)
-        )
-        opened = (
-            nullcontext(load(model, device, "translate")) if workers == 1 else TranslatorPool(model, workers, device)
-        )
+        draw = Sample(temperature, top_k, top_p, nbest, seed, length_penalty)
+        search = draw if sample else best_first(beam, length_penalty)
+        one = workers == 1
+        opened = nullcontext(load(model, device, "translate")) if one else TranslatorPool(model, workers, device)
     done, rated = 0, nbest if as_json else 0
     with opened as translator:
         for lines in chunks(read_lines(sys.stdin.buffer if file is None else file), AT_A_TIME * workers):

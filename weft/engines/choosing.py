@@ -101,16 +101,19 @@ def is_worth(file: Path | None) -> bool:
 
 
 def engine_of(
-    folders: Sequence[Folder], choice: Choice, make: bool, device: str = "cpu", workers: int | None = None
+    folders: Sequence[Folder], choice: Choice, make: bool, device: str = "cpu", workers: int = 1
 ) -> "CTranslate2 | None":
     """The engine for a translator, made if it is not there and is demanded or `make` says so; None: torch decodes."""
     if choice.engine == "torch":
         return None
     record, place = Record(_obstacle(folders, device)), Path()
     if not record.trouble:
+        make = make or choice.is_demand
+        if not make and not _cache().is_dir():
+            return None  # without a look at the weights
         place = _place(folders[0], choice.precision)
         known = _record(place)
-        if known is None and not (make or choice.is_demand):
+        if known is None and not make:
             return None
         record = known or _made(folders[0], place, choice.precision)
     if record.trouble:
@@ -144,13 +147,17 @@ def _obstacle(folders: Sequence[Folder], device: str) -> str | None:
     return None if device == "cpu" else f"on {device}, torch decodes."
 
 
+def _cache() -> Path:
+    return cache_file().with_name("engines")
+
+
 def _place(folder: Folder, precision: str) -> Path:
     """The folder of an engine, whether it exists or not."""
     weights = folder.weights()  # an error if they are damaged
     known = sums(weights.parent) if (weights.parent / SUMS).exists() else {}
     files = [checksum(folder.path / name) for name in ("plan.yaml", "tokeniser.json")]
     depends = (FORMAT, version("ctranslate2"), precision, key(), known.get(weights.name) or checksum(weights), *files)
-    return cache_file().with_name("engines") / hashlib.sha256(json.dumps(depends).encode()).hexdigest()[:32]
+    return _cache() / hashlib.sha256(json.dumps(depends).encode()).hexdigest()[:32]
 
 
 def _record(place: Path) -> Record | None:

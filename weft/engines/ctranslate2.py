@@ -32,14 +32,14 @@ class CTranslate2:
         precision: str,
         limit: int,
         longest: int | None,
-        workers: int | None = None,
+        workers: int = 1,
     ):
         self.folder = folder
         self.codec = codec
         self.precision = precision
         self.limit = limit  # the most tokens of a source
         self.longest = longest  # the most tokens of a translation
-        self.workers = workers  # batches that are translated at the same time; None: as it suits their number
+        self.workers = workers  # batches that are translated at the same time; 1: as it suits their number
         self.name = f"CTranslate2 in {precision}"
         self._loaded: dict[tuple[int, int], Any] = {}
 
@@ -117,7 +117,7 @@ class CTranslate2:
     def _batches(self, sources: Sequence[Sequence[int]], width: int) -> Iterator[list[int]]:
         """Sources of similar length, in batches that keep all workers busy. An empty text is none."""
         order = sorted((i for i, ids in enumerate(sources) if len(ids) > 1), key=lambda i: len(sources[i]))
-        most = min(TOGETHER, math.ceil(len(order) / (self.workers or threads())))
+        most = min(TOGETHER, math.ceil(len(order) / self._workers(len(order))))
         batch: list[int] = []
         for i in order:
             if len(batch) == most or (batch and (len(batch) + 1) * len(sources[i]) * width > POSITIONS):
@@ -129,13 +129,16 @@ class CTranslate2:
 
     def _translator(self, batches: int) -> Any:
         """Several batches are translated by as many workers with one thread each, a single one by all threads."""
-        workers = self.workers or (threads() if batches > 1 else 1)
+        workers = self._workers(batches)
         layout = workers, max(1, threads() // workers)
         if layout not in self._loaded:
             self._loaded[layout] = ctranslate2.Translator(
                 str(self.folder), "cpu", compute_type=self.precision, inter_threads=layout[0], intra_threads=layout[1]
             )
         return self._loaded[layout]
+
+    def _workers(self, jobs: int) -> int:
+        return self.workers if self.workers > 1 else threads() if jobs > 1 else 1
 
     def _limit(self, source: Sequence[int]) -> int:
         """The most tokens of the translation of a source, as in `weft.decoding.prompt`."""
