@@ -42,12 +42,13 @@ MAY_KNOW["tasks"] = set(MAY_KNOW) - {"machine", "samples"}
 MAY_KNOW["training"] = MAY_KNOW["tasks"] | {"tasks", "machine"}
 MAY_KNOW["imports"] = {"errors", "disk", "data", "plans", "weights", "folder"}
 MAY_KNOW["exports"] = MAY_KNOW["tasks"] | {"tasks", "machine", "samples", "imports"}
+MAY_KNOW["engines"] = MAY_KNOW["exports"] | {"exports"}
 MAY_KNOW["serving"] = MAY_KNOW["tasks"] | {"tasks"}
 MAY_KNOW["measuring"] = {"errors", "machine", "parts", "models", "plans", "data", "viewing"}
 MAY_KNOW["checking"] = MAY_KNOW["exports"] | {"exports", "training"}
 MAY_KNOW["commands"] = set(MAY_KNOW)
 MAY_KNOW["__main__"] = {"commands"}
-MAY_KNOW["__init__"] = {"errors", "plans", "tasks", "training"}  # the names that `import weft` offers
+MAY_KNOW["__init__"] = {"errors", "plans", "engines", "tasks", "training"}  # the names that `import weft` offers
 
 
 def tree(file: Path) -> ast.Module:

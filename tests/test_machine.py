@@ -106,7 +106,7 @@ def test_cache_is_not_used_for_another_torch(monkeypatch: pytest.MonkeyPatch) ->
 )
 def test_a_damaged_memory_is_ignored(damage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     cache_file().parent.mkdir()
-    text = damage.replace("KEY", json.dumps(machine._key()))
+    text = damage.replace("KEY", json.dumps(machine.key()))
     cache_file().write_bytes(text.encode("utf-8", "surrogateescape"))
     monkeypatch.setattr(machine, "PRODUCTS", "print(7.0)")
     assert finding("float16").gflops == 7.0

@@ -13,9 +13,9 @@ One legend of shapes for the whole package:
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from weft.engines.loading import load
     from weft.errors import WeftError
     from weft.plans.presets import plan
-    from weft.tasks import load
     from weft.tasks.translator import Translator
     from weft.training.run import train
 
@@ -25,7 +25,7 @@ __all__ = ["Translator", "WeftError", "__version__", "load", "plan", "train"]
 _HOMES = {
     "WeftError": "weft.errors",
     "Translator": "weft.tasks.translator",
-    "load": "weft.tasks",
+    "load": "weft.engines.loading",
     "plan": "weft.plans.presets",
     "train": "weft.training.run",
 }

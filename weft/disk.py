@@ -64,19 +64,24 @@ def seal(folder: Path, names: Sequence[str]) -> None:
     write_text(folder / SUMS, "".join(f"{checksum(folder / name)}  {name}\n" for name in names))
 
 
+def sums(folder: Path) -> dict[str, str]:
+    """The checksums of a folder, by file; they may be wrong."""
+    lines = read_text(path_inside(folder, SUMS), MOST_SUMS).splitlines()
+    return {name: checksum for checksum, _, name in (line.partition("  ") for line in lines)}
+
+
 def damage(folder: Path, names: Sequence[str]) -> str | None:
     """What is wrong with these files, in words; None if they match their checksums."""
     try:
-        lines = read_text(path_inside(folder, SUMS), MOST_SUMS).splitlines()
+        known = sums(folder)
     except FileNotFoundError:
         return f"its {SUMS} is missing"
     except (OSError, ValueError):
         return f"its {SUMS} cannot be read"
-    sums = {name: checksum for checksum, _, name in (line.partition("  ") for line in lines)}
     for name in names:
         if not (folder / name).is_file():
             return f"its {name} is missing"
-        if checksum(folder / name) != sums.get(name):
+        if checksum(folder / name) != known.get(name):
             return f"its {name} does not match its checksum"
     return None
 

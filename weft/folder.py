@@ -7,6 +7,9 @@ model.safetensors    its weights (absent during training)
 SHA256SUMS           checksums of its weights and subwords
 README.md            its model card, if it has one
 checkpoints/         in a run folder
+
+Plan and weights need torch, and import it when they are read: a folder whose engine is another program is opened
+without.
 """
 
 import json
@@ -14,20 +17,19 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.data import codecs
 from weft.data.codecs import Codec
 from weft.data.corpus import Corpus
 from weft.disk import SUMS, damage, path_inside, read_text, seal, write_text
 from weft.errors import WeftError, unknown
-from weft.models.base import Model
-from weft.plans.plan import Plan
-from weft.plans.presets import names, plan, read_whole_plan
-from weft.plans.size import outline
-from weft.weights import check_weights, load_weights, save_weights, usable_device
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from weft.models.base import Model
+    from weft.plans.plan import Plan
 
 MOST_BYTES = 100_000  # of about.json or a card
 SEALED = ("model.safetensors", "tokeniser.json")  # plan.yaml and about.json may be edited
@@ -45,11 +47,15 @@ def _is_model(path: Path) -> bool:
 
 def is_plan(name: str) -> bool:
     """Whether a name is that of a preset or a YAML file, and not of a model."""
+    from weft.plans.presets import names
+
     return name in names() or name.endswith((".yaml", ".yml"))
 
 
-def find_plan(name: str, also: Sequence[str] = ()) -> Plan:
+def find_plan(name: str, also: Sequence[str] = ()) -> "Plan":
     """A plan by its name, or the plan of a model; errors also suggest the names in `also`."""
+    from weft.plans.presets import names, plan
+
     if is_plan(name):
         return plan(name)
     if name in shipped() or Path(name).exists():
@@ -94,7 +100,9 @@ class Folder:
         """The checkpoints, oldest first, without renamed copies."""
         return sorted(found for found in self.checkpoints.glob("step-*") if STEP.fullmatch(found.name))
 
-    def plan(self) -> Plan:
+    def plan(self) -> "Plan":
+        from weft.plans.presets import read_whole_plan
+
         return _parsed(path_inside(self.path, "plan.yaml"), read_whole_plan)
 
     def codec(self, name: str = "tokeniser") -> Codec:
@@ -129,15 +137,17 @@ class Folder:
         """Add facts to about.json."""
         write_text(self.path / "about.json", json.dumps({**self.about(), **facts}))
 
-    def describe(self, plan: Plan, own: Mapping[str, Codec], **facts: Any) -> None:
+    def describe(self, plan: "Plan", own: Mapping[str, Codec], **facts: Any) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
         self.note(**facts)
         for name, codec in own.items():
             codec.save(self.path / f"{name}.json")
         plan.write(self.path / "plan.yaml")  # last: a folder without it is not a model
 
-    def finish(self, weights: dict[str, Tensor]) -> None:
+    def finish(self, weights: "dict[str, Tensor]") -> None:
         """Write the final weights of a training."""
+        from weft.weights import save_weights
+
         (self.path / SUMS).unlink(missing_ok=True)  # if killed here: no checksum rather than a wrong one
         save_weights(weights, self.average)
         seal(self.path, [name for name in SEALED if (self.path / name).exists()])  # a trial run has no subwords
@@ -158,8 +168,11 @@ class Folder:
             raise WeftError(f"{newest[0]} is damaged: {wrong}.")
         return found
 
-    def model(self, device: str = "cpu") -> Model:
+    def model(self, device: str = "cpu") -> "Model":
         """Load the model, ready for use."""
+        from weft.plans.size import outline
+        from weft.weights import check_weights, load_weights, usable_device
+
         where, weights, plan = usable_device(device), self.weights(), self.plan()
         check_weights(outline(plan), weights)
         model = outline(plan, "cpu")

@@ -201,7 +201,7 @@ def cache_file() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "weft" / "machine.json"
 
 
-def _key() -> str:
+def key() -> str:
     """What a finding depends on. A virtual machine on another host may keep its name and change its instructions."""
     flags = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", _read("/proc/cpuinfo"), re.MULTILINE)
     words = (processor(), f"torch {_version('torch')}", f"{CAP}={_CAP_OF_THE_USER}", flags[1] if flags else "")
@@ -212,13 +212,13 @@ def _remembered() -> dict[str, Support]:
     """The cached findings; none if the file is missing, damaged or of another machine."""
     try:
         stored = json.loads(cache_file().read_text(encoding="utf-8"))
-        return {name: Support(**one) for name, one in stored["findings"].items()} if stored["key"] == _key() else {}
+        return {name: Support(**one) for name, one in stored["findings"].items()} if stored["key"] == key() else {}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 
 
 def _remember(found: Mapping[str, Support]) -> None:
-    stored = {"key": _key(), "findings": {name: asdict(one) for name, one in found.items()}}
+    stored = {"key": key(), "findings": {name: asdict(one) for name, one in found.items()}}
     draft = cache_file().with_suffix(f".{os.getpid()}")
     try:
         draft.parent.mkdir(parents=True, exist_ok=True)

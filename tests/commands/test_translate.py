@@ -18,7 +18,7 @@ finally:
 NOT_NEEDED = {
     *("ctranslate2", "defusedxml", "matplotlib", "pandas", "polib", "rich", "sacrebleu", "sympy", "tensorboard"),
     *("transformers", "torch._dynamo", "torch._inductor", "torch.distributed.fsdp", "torch.distributed.tensor"),
-    *("weft.exports", "weft.machine", "weft.training", "weft.viewing.pictures"),
+    *("weft.engines.ctranslate2", "weft.exports", "weft.training", "weft.viewing.pictures"),
 }
 
 

@@ -1,8 +1,8 @@
 """A translation that can be checked by eye: every word is put into capitals, and sometimes moved."""
 
 from weft.data.sentences import split_sentences
+from weft.data.texts import Translation
 from weft.serving.documents import HtmlDocument, TranslatedSentence
-from weft.tasks.translator import Translation
 
 
 def capitals(html: str, order: list[int] | None = None) -> str:

@@ -27,7 +27,7 @@ GROWTH = 0.05  # of resident memory, after the second minute
 @contextmanager
 def serving(log: Path, timeout: float) -> Iterator[tuple[int, "subprocess.Popen[str]"]]:
     """A service that can be shot, and its port."""
-    words = ["serve", "en-de", "--port", "0", "--timeout", str(timeout), "--waiting", "100"]
+    words = ["serve", "en-de", "--port", "0", "--timeout", str(timeout), "--waiting", "100", "--engine", "torch"]
     with (
         log.open("w") as errors,
         subprocess.Popen(

@@ -91,7 +91,7 @@ def test_a_full_queue_answers_503_with_retry_after(toy: Translator) -> None:
     app = create_app(toy)
     with TestClient(app) as client:
 
-        async def full(*given: Any) -> None:
+        async def full(*given: Any, **options: Any) -> None:
             raise Full(7)
 
         app.state.service.queue.search = full
@@ -104,7 +104,7 @@ def test_an_internal_error_reveals_no_details(toy: Translator) -> None:
     app = create_app(toy)
     with TestClient(app, raise_server_exceptions=False) as client:
 
-        async def broken(*given: Any) -> None:
+        async def broken(*given: Any, **options: Any) -> None:
             raise RuntimeError("/home/someone/secret.py")
 
         app.state.service.queue.search = broken

@@ -111,9 +111,9 @@ def test_a_list_is_detected_in_one_batch(toy: Translator) -> None:
     app = create_app(toy)
     search, together = app.state.service.queue.search, []
 
-    async def watched(texts: list[str], how: Search) -> Any:
+    async def watched(texts: list[str], how: Search, **options: Any) -> Any:
         together.append(len(texts))
-        return await search(texts, how)
+        return await search(texts, how, **options)
 
     app.state.service.queue.search = watched
     with TestClient(app) as client:

@@ -22,7 +22,7 @@ from weft.tasks.translator import Translator
 
 @pytest.fixture(scope="module")
 def address(toy: Translator) -> Iterator[str]:
-    words = ["serve", str(toy.folders[0].path), "--port", "0", "--characters", "100000"]
+    words = ["serve", str(toy.folders[0].path), "--port", "0", "--characters", "100000", "--engine", "torch"]
     with subprocess.Popen(
         [sys.executable, "-m", "weft", *words],
         stdout=subprocess.PIPE,

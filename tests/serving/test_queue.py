@@ -53,6 +53,8 @@ class Steps:
 class Fake:
     """What a queue asks of a translator: a text becomes its first letter."""
 
+    engine = None
+
     def __init__(self) -> None:
         self.model = Model()
         self.models = [self.model]

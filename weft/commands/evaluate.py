@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from weft.commands.options import BeamWidth, Device, Json, LengthPenalty, Model, given, one_line
+from weft.commands.options import BeamWidth, Device, Engine, Json, LengthPenalty, Model, Precision, given, one_line
 from weft.defaults import BEAM_WIDTH, LENGTH_PENALTY
 
-GENERAL = ("model", "output", "as_json", "device")  # options for every model
+GENERAL = ("model", "output", "as_json", "device", "engine", "precision")  # options for every model
 
 
 def evaluate(
@@ -40,6 +40,8 @@ def evaluate(
     output: Annotated[Path | None, typer.Option(help="Write the translations to this file.")] = None,
     as_json: Json = False,
     device: Device = "cpu",
+    engine: Engine = "auto",
+    precision: Precision = "float32",
 ) -> None:
     """Score a model on a test set with the metrics of its task, each with its signature.
 
@@ -47,7 +49,10 @@ def evaluate(
 
     weft evaluate shakespeare --text held-out.txt --stride 64
     """
+    from weft.engines.choosing import Choice, equip, is_worth
     from weft.errors import WeftError
+
+    choice = Choice(engine, precision)  # before torch is imported
     from weft.tasks import load
 
     if output is not None:
@@ -59,6 +64,7 @@ def evaluate(
         raise WeftError(f"{', '.join(foreign)} cannot be used with {model}, a model for weft {predictor.verb}.")
     if missing := [name for name, each in own.items() if each.default is Parameter.empty and name not in options]:
         raise WeftError(f"{model} needs --{missing[0]} FILE.")
+    equip([predictor], choice, source is not None and is_worth(source))
     found = predictor.score_files(**options)
     if output is not None:
         output.write_text("".join(f"{one_line(line)}\n" for line in found.predictions), encoding="utf-8", newline="\n")

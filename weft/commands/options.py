@@ -15,6 +15,8 @@ LengthPenalty = Annotated[
     float, typer.Option("--length-penalty", help="α in log P / |Y|^α: a larger α prefers longer translations.")
 ]
 Device = Annotated[str, typer.Option(help="cpu, cuda or mps.")]
+Engine = Annotated[str, typer.Option(help="auto, torch or ctranslate2: what decodes translations.")]
+Precision = Annotated[str, typer.Option(help="float32, or int8 with CTranslate2.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 File = Annotated[Path | None, typer.Argument(help="A text file; standard input by default.")]
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.commands.options import Device
+from weft.commands.options import Device, Engine, Precision
 from weft.serving.settings import Settings
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def serve(
         Path | None, typer.Option(help="A Markdown file whose links to the page are shown one after the other.")
     ] = None,
     device: Device = "cpu",
+    engine: Engine = "auto",
+    precision: Precision = "float32",
 ) -> None:
     """Serve models over HTTP: an API for other programs, and a page that shows a model at work.
 
@@ -63,6 +65,9 @@ def serve(
     import uvicorn
 
     from weft.data.reading import named_languages
+    from weft.engines.choosing import Choice, equip
+
+    choice = Choice(engine, precision)  # before torch is imported
     from weft.serving.app import create_app
     from weft.serving.connection import patient
     from weft.serving.scenes import scenes_of
@@ -81,11 +86,14 @@ def serve(
         timeout=timeout,
     )
     shown_scenes = scenes_of(scenes) if scenes else []
-    first, *others = (load(model, device) for model in models)
+    first, *others = predictors = [load(model, device) for model in models]
     app = create_app(first, settings, named_languages(languages), others, shown_scenes)
     socket = _listening(host, port)
+    engines = equip(predictors, choice)
     shown = f"[{host}]" if ":" in host else host
     print(f"Serving {', '.join(models)} at http://{shown}:{socket.getsockname()[1]} (press Ctrl-C to stop)", flush=True)
+    for name, by in engines.items():
+        print(f"{name}: translations by {by}", flush=True)
     # No request log: it would contain the texts of queries.
     config = uvicorn.Config(
         app,

@@ -13,4 +13,25 @@ def best_first(width: int, length_penalty: float) -> Search:
     return Greedy(length_penalty) if width == 1 else Beam(width, length_penalty)
 
 
-__all__ = ["Beam", "Constrained", "Greedy", "Hypothesis", "Phrase", "Sample", "Search", "best_first", "search_all"]
+def numbers(search: Search) -> tuple[int, float] | None:
+    """The width and length penalty with which `best_first` makes this search; None for any other."""
+    match search:
+        case Greedy(alpha):
+            return 1, alpha
+        case Beam(width, alpha):
+            return width, alpha
+    return None
+
+
+__all__ = [
+    "Beam",
+    "Constrained",
+    "Greedy",
+    "Hypothesis",
+    "Phrase",
+    "Sample",
+    "Search",
+    "best_first",
+    "numbers",
+    "search_all",
+]

@@ -101,7 +101,7 @@ def _module(plan: Plan, to: str) -> Any:
 
 def _translating(form: Any, folder: Folder, to: str, out: Path, quantisation: str, sample: Path | None) -> Agreement:
     translator = Translator([folder])
-    texts = _texts(folder, translator, sample)
+    texts = texts_to_check(folder, translator, sample)
     out.mkdir(parents=True)
     form.write(folder.plan(), translator.models[0], translator.tokeniser, out, quantisation)
     _keep_card(folder, out)
@@ -138,7 +138,7 @@ def _try_in_a_child(to: str, code: str, folder: Path) -> None:
         )
 
 
-def _texts(folder: Folder, translator: Translator, sample: Path | None) -> list[str]:
+def texts_to_check(folder: Folder, translator: Translator, sample: Path | None) -> list[str]:
     """The texts to check on: the user's lines, else the validation set, else those that weft ships for the language."""
     language = (translator.languages or ("",))[0]
     if sample is not None:

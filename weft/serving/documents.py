@@ -11,13 +11,14 @@ from itertools import islice
 from typing import Protocol
 
 from weft.data.sentences import Piece
+from weft.data.texts import Translation, texts_of
 from weft.decoding import Search
 from weft.serving.cutting import cut
 from weft.serving.html_reading import Running, parsed
 from weft.serving.html_writing import Weights, placed
 from weft.serving.service import Service
 from weft.tasks.alignment import diagonal
-from weft.tasks.translator import Translation, Translator, texts_of
+from weft.tasks.translator import Translator
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ async def translated(
         lambda: [[cut(text, translator) for text in document.texts] for document in documents]
     )
     wanted = [_evened(piece) for texts in in_pieces for pieces in texts for piece in texts_of(pieces)]
-    found = iter(await queue.search(wanted, search))
+    found = iter(await queue.search(wanted, search, rated=0))
     made = []
     for document, texts in zip(documents, in_pieces):
         sentences = [_sentences(pieces, list(islice(found, len(texts_of(pieces))))) for pieces in texts]

@@ -1,6 +1,7 @@
 """The queue in front of the model. One thread computes, so requests do not compete for the cores.
 
-Texts that wait at the same time and have the same search are decoded in one batch. A request of more than `SHORT`
+Texts that wait at the same time and have the same search are decoded in one batch, by the translator's engine where it
+has one that can; what follows of steps is then true of batches. A request of more than `SHORT`
 positions is long: before each of its decoding steps the short requests that have arrived are computed, so a short one
 waits for one step of a long one, never for all of it. Requests of clients that
 disconnect are dropped at the next step.
@@ -19,6 +20,7 @@ from typing import Any, TypeVar, cast
 
 from torch import Tensor
 
+from weft.data.texts import Translation
 from weft.decoding import Search
 from weft.decoding.many import POSITIONS
 from weft.models.base import Generative
@@ -26,7 +28,6 @@ from weft.parts.call import Memory
 from weft.serving.metrics import Metrics
 from weft.serving.settings import Settings
 from weft.serving.streams import Stream, Streams
-from weft.tasks.translator import Translation
 from weft.tasks.writer import Writer
 
 SHORT = 1280  # positions of all texts of a request, tokens × beam width: 256 tokens with a beam of 5
@@ -57,6 +58,7 @@ class _Job:
     future: asyncio.Future[Any]
     search: Search | None = None
     sources: list[list[int]] = field(default_factory=list)
+    rated: int | None = None  # see `Texts.search`
     function: Callable[[], Any] | None = None
     since: float = field(default_factory=time.monotonic)
     begun: int = 0  # sources taken so far
@@ -133,12 +135,13 @@ class Queue:
         finally:  # answered, disconnected, or timed out
             stream.gone = True
 
-    async def search(self, texts: Sequence[str], search: Search) -> list[list[Translation]]:
-        """Return the translations of each text, best first. No text may be longer than the model allows."""
+    async def search(self, texts: Sequence[str], search: Search, rated: int | None = None) -> list[list[Translation]]:
+        """Return the translations of each text, best first, `rated` of them with the log-probabilities of their tokens
+        (by default all). No text may be longer than the model allows."""
         if not texts:
             return []
         sources = self.predictor.encode_all(texts)
-        found = await self._join(_Job(asyncio.get_running_loop().create_future(), search, sources))
+        found = await self._join(_Job(asyncio.get_running_loop().create_future(), search, sources, rated))
         return [found[i] for i in range(len(texts))]
 
     async def run(self, function: Callable[[], Result]) -> Result:
@@ -245,13 +248,28 @@ class Queue:
 
         models = [cast(Generative, _Pausing(model, pause)) for model in self.predictor.models]
         start = time.monotonic()
-        found = search(models, self.predictor.prompt([job.sources[i] for job, i in batch]))
-        tokens = sum(len(some[0].ids) for some in found)
+        found = self._by_engine(batch, search, pause)
+        tokens = sum(len(some[0].ids) for some in found.values())
+        if left := [each for each in batch if each not in found]:
+            computed = search(models, self.predictor.prompt([job.sources[i] for job, i in left]))
+            tokens += sum(len(some[0].ids) for some in computed)
+            found |= {each: [self.predictor.translation(one) for one in some] for each, some in zip(left, computed)}
         self.metrics.computed(len(batch), tokens, time.monotonic() - start)
-        for (job, i), some in zip(batch, found):
-            job.found[i] = [self.predictor.translation(one) for one in some]
+        for job, i in batch:
+            job.found[i] = found[job, i]
             if len(job.found) == len(job.sources):
                 job.settle(job.found)
+
+    def _by_engine(
+        self, batch: list[tuple[_Job, int]], search: Search, pause: Callable[[], None]
+    ) -> dict[tuple[_Job, int], list[Translation]]:
+        """What the translator's engine finds, which cannot pause between its steps."""
+        if not self.predictor.engine:
+            return {}
+        pause()
+        rated = None if any(job.rated is None for job, _ in batch) else max(job.rated or 0 for job, _ in batch)
+        found = self.predictor.by_engine([job.sources[i] for job, i in batch], search, rated)
+        return {each: some for each, some in zip(batch, found) if some is not None}
 
 
 class _Pausing:

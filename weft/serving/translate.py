@@ -8,13 +8,14 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from weft.data.sentences import Piece
+from weft.data.texts import Translation, joined, texts_of
 from weft.decoding import Beam, Constrained, Search, best_first
 from weft.errors import WeftError
 from weft.serving.cutting import cut
 from weft.serving.glossary import Occurrence, Outcome, Term, occurring, outcome, phrases_of
 from weft.serving.service import BeamWidth, HeadsOff, LengthPenalty, Served
 from weft.tasks.alignment import Link, links, pharaoh
-from weft.tasks.translator import Translation, Translator, joined, texts_of
+from weft.tasks.translator import Translator
 from weft.viewing.attention_heads import Head, Without
 
 router = APIRouter(prefix="/api", tags=["translate"])
@@ -72,7 +73,8 @@ async def translate(asked: TranslateRequest, service: Served) -> TranslateAnswer
     off = translator.existing(asked.off)
     pieces, occurrences = await asyncio.to_thread(_prepared, asked, translator)
     sentences = texts_of(pieces)
-    found = await queue.search(sentences, _without(off, best_first(asked.beam, asked.length_penalty)))
+    best = _without(off, best_first(asked.beam, asked.length_penalty))
+    found = await queue.search(sentences, best, rated=asked.nbest)
     for i, (sentence, some) in enumerate(zip(sentences, occurrences)):
         if some:
             phrases = await queue.run(partial(phrases_of, some, sentence, found[i][0].ids, translator))

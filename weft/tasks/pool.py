@@ -12,9 +12,10 @@ from multiprocessing import get_context
 
 import torch
 
+from weft.data.texts import Translation
 from weft.decoding import Search
 from weft.tasks import load
-from weft.tasks.translator import Translation, Translator
+from weft.tasks.translator import Translator
 
 _loaded = cache(load)  # each worker process loads its models once
 
@@ -38,7 +39,14 @@ class TranslatorPool:
         self._pool.shutdown(cancel_futures=True)
 
     def search(
-        self, texts: Sequence[str], search: Search, *, split: bool = False, too_long: str = "split", first: int = 1
+        self,
+        texts: Sequence[str],
+        search: Search,
+        *,
+        split: bool = False,
+        too_long: str = "split",
+        first: int = 1,
+        rated: int | None = None,
     ) -> Iterator[list[Translation]]:
         """For each text its translations, best first; see `Translator.search`."""
         share = -(-len(texts) // self.workers) or 1

@@ -2,10 +2,9 @@
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +16,8 @@ from weft.data.codecs import Subwords
 from weft.data.languages import Languages
 from weft.data.pairs import batch_of, batches_of
 from weft.data.reading import read_pairs
-from weft.data.sentences import Piece, split_long, split_sentences
-from weft.decoding import Beam, Greedy, Hypothesis, Search, best_first, search_all
+from weft.data.texts import Texts, Translation, check_text, translation_of
+from weft.decoding import Beam, Greedy, Hypothesis, Search, best_first, numbers, search_all
 from weft.decoding.prompt import Prompt, from_source
 from weft.defaults import BEAM_WIDTH, LENGTH_PENALTY
 from weft.errors import WeftError
@@ -34,32 +33,8 @@ from weft.viewing.attention_maps import AttentionMaps, Recorder
 from weft.viewing.search import SearchTree, search_tree
 from weft.viewing.what_if import NOTHING, WhatIf
 
-AT_A_TIME = 1024  # texts that are sorted by length and translated together
-REMEMBERED = 8 * AT_A_TIME  # texts whose ids are kept
 
-
-@dataclass(frozen=True)
-class Translation:
-    """One translation of a text, and how the model rates it."""
-
-    text: str
-    score: float  # log P / |Y|^α; for a text in several pieces, their mean
-    ids: tuple[int, ...]
-    tokens: tuple[str, ...]
-    log_probs: tuple[float, ...]  # of each token
-    finished: bool  # False: cut by the limit on its length
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "text": self.text,
-            "score": self.score,
-            "tokens": list(self.tokens),
-            "log_probs": list(self.log_probs),
-            "finished": self.finished,
-        }
-
-
-class Translator(Aligning):
+class Translator(Texts[Search], Aligning):
     """One model that translates, or an ensemble of several."""
 
     verb = "translate"
@@ -68,27 +43,17 @@ class Translator(Aligning):
     beside = "Thank you."
     traces = ("run", "search", "pairs", "next")
     codec: Subwords
-    limit: int  # of a source
     models: Sequence[Generative]
 
     def __init__(self, folders: Sequence[Folder], device: str = "cpu"):
         super().__init__(folders, device)
         self.languages = languages_of(folders[0])
         self.limit = min(_longest_source(folder, model) for folder, model in zip(folders, self.models))
-        self._known: dict[str, list[int]] = {}  # recent texts and their ids: a text is encoded once
+        self._known = {}
 
     @property
     def tokeniser(self) -> Subwords:
         return self.codec
-
-    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of texts; those of recent texts are cached."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        self._known.update(zip(new, self.codec.encode_all(new)))
-        found = [self._known[text] for text in texts]
-        for text in list(self._known)[:-REMEMBERED]:
-            del self._known[text]
-        return found
 
     def prompt(self, sources: Sequence[Sequence[int]]) -> Prompt:
         """The prompt for sources, as ids, that are translated together."""
@@ -117,56 +82,18 @@ class Translator(Aligning):
         if isinstance(texts, str):  # type: ignore[unreachable]  # in code without a type checker
             raise WeftError(f"translate takes a list of texts: translate([{texts!r}]).")
         search = best_first(beam, length_penalty)
-        return [found[0].text for found in self.search(texts, search, split=split)]
+        return [found[0].text for found in self.search(texts, search, split=split, rated=0)]
 
-    def search(
-        self, texts: Iterable[str], search: Search, *, split: bool = False, too_long: str = "split", first: int = 1
-    ) -> Iterator[list[Translation]]:
-        """For each text its translations, best first.
-
-        `split` splits every text into sentences first. A text longer than the model allows is always split, or an
-        error if `too_long` is "error"; white space between the pieces is kept. Errors count texts from `first`.
-        """
-        stream = iter(enumerate(texts, first))
-        while some := list(islice(stream, AT_A_TIME)):
-            self.encode_all([text for _, text in some if isinstance(text, str)])  # all at once: most fit unsplit
-            cut = [self.cut(text, f"line {number}", split=split, too_long=too_long) for number, text in some]
-            found = iter(self._found([piece for pieces in cut for piece in texts_of(pieces)], search))
-            for pieces in cut:
-                yield joined(pieces, list(islice(found, len(texts_of(pieces)))))
-
-    def cut(self, text: str, where: str, *, split: bool, too_long: str = "split") -> list[Piece]:
-        """Split a text into pieces that the model allows; errors name the place, `where`."""
-        _check_text(text, where)
-
-        def fits(piece: str) -> bool:
-            return len(self.encode_all([piece])[0]) <= self.limit
-
-        sentences = split_sentences(text) if split else [(text, "")]
-        if all(fits(sentence) for sentence, _ in sentences):
-            return sentences
-        if too_long == "error":
-            longest = max(map(len, self.encode_all([sentence for sentence, _ in sentences])))
-            raise WeftError(
-                f"{where} has {'a sentence of ' if split else ''}{longest} tokens, and this model allows "
-                f"{self.limit}; --too-long split cuts it into pieces."
-            )
-        pieces = [p for sentence, space in split_sentences(text) for p in _closed(split_long(sentence, fits), space)]
-        for piece, _ in pieces:
-            if not fits(piece):
-                raise WeftError(
-                    f"{where} has a character, {piece!r}, of more tokens than the {self.limit} that this model allows."
-                )
-        return pieces
-
-    def _found(self, texts: Sequence[str], search: Search) -> list[list[Translation]]:
+    def compute(self, texts: Sequence[str], search: Search) -> list[list[Translation]]:
         special = self.codec.special
         found = search_all(search, self.models, self.encode_all(texts), special.start, special.end, self.device)
         return [[self.translation(one) for one in some] for some in found]
 
+    def best_first(self, search: Search) -> tuple[int, float] | None:
+        return numbers(search)
+
     def translation(self, one: Hypothesis) -> Translation:
-        tokens = tuple(self.tokeniser.readable(one.ids))
-        return Translation(self.tokeniser.decode(one.ids), one.score, one.ids, tokens, one.log_probs, one.finished)
+        return translation_of(self.tokeniser, one.ids, one.log_probs, one.score, one.finished)
 
     def loss(self, pairs: Sequence[tuple[str, str]]) -> tuple[float, int]:
         """Mean negative log-likelihood of a target token, in nats; several models are an ensemble, as in decoding.
@@ -194,7 +121,7 @@ class Translator(Aligning):
         metric = bleu_metric(lowercase, tokenize)
         sources, references = [source for source, _ in pairs], [target for _, target in pairs]
         began = time.perf_counter()
-        translations = [found[0].text for found in self.search(sources, search)]
+        translations = [found[0].text for found in self.search(sources, search, rated=0)]
         seconds = time.perf_counter() - began
         loss, left_out = self.loss(pairs)
         scores = (
@@ -203,6 +130,8 @@ class Translator(Aligning):
             Score(PERPLEXITY, perplexity(loss)),
         )
         notes = ["perplexity is per subword token, the end counted, without smoothing"]
+        if engine := self.engine_for(search):
+            notes.insert(0, f"translated by {engine.name}; perplexity by torch in float32")
         if left_out:
             notes.append(f"perplexity leaves out {left_out} of {len(pairs)} pairs: longer than the model's positions")
         return Report(scores, tuple(notes), len(pairs), "sentences", left_out, seconds, translations)
@@ -297,7 +226,7 @@ class Translator(Aligning):
 
     def _whole(self, text: str, which: str = "the sentence") -> list[int]:
         """The ids of a text that is not split."""
-        _check_text(text, which)
+        check_text(text, which)
         if not text.strip():
             raise WeftError(f"{which} is empty.")
         return self._fitting(self.tokeniser.encode(text), which)
@@ -318,46 +247,6 @@ def languages_of(folder: Folder) -> Languages | None:
     return None
 
 
-def _check_text(text: object, where: str) -> None:
-    if not isinstance(text, str):
-        raise WeftError(f"{where}: expected a text, got {text!r}.")
-
-
 def _longest_source(folder: Folder, model: Generative) -> int:
     """The most tokens of a source: no more than the positions allow, or than training pairs had."""
     return min(limit for limit in (model.limits["source"], folder.plan().training.longest) if limit is not None)
-
-
-def _closed(pieces: list[Piece], space: str) -> list[Piece]:
-    """Pieces of one sentence, the last followed by the white space that followed the sentence."""
-    *rest, (last, between) = pieces or [("", "")]
-    return [*rest, (last, between + space)]
-
-
-def texts_of(pieces: Sequence[Piece]) -> list[str]:
-    """The texts of the pieces that are not empty."""
-    return [piece for piece, _ in pieces if piece.strip()]
-
-
-def joined(pieces: Sequence[Piece], found: Sequence[list[Translation]]) -> list[Translation]:
-    """Join the translations of pieces to translations of the whole: its i-th best joins the i-th best of each."""
-    if len(pieces) == len(found) == 1 and not pieces[0][1]:
-        return found[0]
-    each = iter(found)
-    rows = [(next(each) if piece.strip() else None, space) for piece, space in pieces]
-    options = max(map(len, found), default=1)
-    return [
-        _one([(some[min(i, len(some) - 1)] if some else None, space) for some, space in rows]) for i in range(options)
-    ]
-
-
-def _one(pieces: Sequence[tuple[Translation | None, str]]) -> Translation:
-    made = [one for one, _ in pieces if one]
-    return Translation(
-        "".join((one.text if one else "") + space for one, space in pieces) if made else "",
-        sum(one.score for one in made) / max(1, len(made)),
-        tuple(i for one in made for i in one.ids),
-        tuple(token for one in made for token in one.tokens),
-        tuple(value for one in made for value in one.log_probs),
-        all(one.finished for one in made),
-    )

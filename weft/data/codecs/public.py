@@ -19,10 +19,9 @@ from typing import Any, Self
 from tokenizers import Tokenizer
 
 from weft.data.codecs.codec import Special, TextCodec
-from weft.data.codecs.subwords import not_unicode
+from weft.data.codecs.subwords import PAD, not_unicode
 from weft.data.codecs.visible import bytes_of, is_unicode, seen
 from weft.errors import WeftError
-from weft.parts.frontend import PAD
 
 SPACE = "▁"  # a space in SentencePiece
 
