@@ -390,6 +390,7 @@ def demo(numbers: Numbers) -> str:
 TABLES: dict[str, tuple[Callable[[Numbers], str], str]] = {  # the function, and the result file
     "shipped-model": (shipped, "shipped-model"),
     "shakespeare": (shakespeare, "shakespeare"),
+    "shakespeare-choices": (choices, "shakespeare-choices"),
     "wikitext": (wikitext, "wikitext"),
     "multi30k": (multi30k, "multi30k"),
     "multi30k-ablations": (ablations, "multi30k-ablations"),
