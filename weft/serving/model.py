@@ -145,11 +145,7 @@ def _traces(predictor: Predictor) -> list[str]:
 
 
 def examples(card: str | None) -> list[Example]:
-<<<<<<< HEAD
-    """The list items below the heading "Examples" of a card: `- name: text`, and perhaps `(too hard for it)`."""
-=======
     """The list items below the heading "Examples" of a card: `- name: text`, perhaps with `(too hard for it)`."""
->>>>>>> page-a
     section = re.search(r"^## Examples *$(.*?)(^#|\Z)", card or "", re.MULTILINE | re.DOTALL)
     item = re.compile(r"^[-*] ([^:\n]+): (.+?)(?: \((too hard for it)\))? *$", re.MULTILINE)
     items = item.findall(section[1] if section else "")
