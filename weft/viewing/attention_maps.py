@@ -14,6 +14,7 @@ from weft.errors import WeftError
 from weft.models.base import Model
 from weft.parts.call import Call
 from weft.viewing.attention_heads import KINDS, Head, HeadsOff, kind_of, place_of
+from weft.viewing.head_numbers import HeadNumbers
 from weft.viewing.what_if import NOTHING, WhatIf
 
 
@@ -126,21 +127,6 @@ def _check(kind: str, counts: tuple[int, ...], layer: int | None, head: int | No
 
 def _numbered(name: str, count: int) -> str:
     return f"{name}s 1 to {count}" if count > 1 else f"1 {name}"
-
-
-@dataclass(frozen=True)
-class HeadNumbers:
-    """One query of one head, step by step: q · k, divided by √K, softmax, weighted sum of the values. Attention before
-    2017 has a score function of its own instead of q · k and does not scale it (`attention_heads.formula`)."""
-
-    query: Tensor  # (K)
-    keys: Tensor  # (S, K)
-    values: Tensor  # (S, V)
-    scores: Tensor  # (S)  q · k
-    scaled: Tensor | None  # (S)  q · k / √K
-    visible: Tensor  # (S)  False where a mask hides the key
-    weights: Tensor  # (S)  softmax over the visible ones
-    output: Tensor  # (V)  Σ weight · value
 
 
 @dataclass(frozen=True)
@@ -289,7 +275,7 @@ class AttentionMaps:
             if query is not None:
                 assert layer
                 assert head
-                table.writerows(_steps(self.numbers(kind, layer, head, query - 1), keys))
+                table.writerows(self.numbers(kind, layer, head, query - 1).table(keys))
                 return
             table.writerow(["", *keys])
             for token, row in zip(queries, self.of(kind, layer, head).tolist()):
@@ -388,23 +374,3 @@ class AttentionMaps:
         if not self.source:
             return self.text + self.translation
         return self.text if "source" in (KINDS[kind].queries, KINDS[kind].keys) else self.translation
-
-
-def _steps(numbers: HeadNumbers, keys: Sequence[str]) -> list[list[object]]:
-    """Every number of a computation as a table, as the page has it."""
-    query, output = numbers.query.tolist(), numbers.output.tolist()
-    width = max(len(query), numbers.keys.size(1))  # they may differ where the score is not q · k
-    names = [f"{name}{i + 1}" for name, count in (("k", width), ("v", len(output))) for i in range(count)]
-    scaled = [""] * len(keys) if numbers.scaled is None else numbers.scaled.tolist()
-    rows = zip(keys, numbers.scores.tolist(), scaled, numbers.weights.tolist())
-
-    def wide(vector: list[float]) -> list[object]:
-        return [*vector, *[""] * (width - len(vector))]
-
-    vectors = zip(numbers.keys.tolist(), numbers.values.tolist())
-    return [
-        ["key", "score", "scaled", "weight", *names],
-        ["(query)", "", "", "", *wide(query), *[""] * len(output)],
-        *([*row, *wide(key), *value] for row, (key, value) in zip(rows, vectors)),
-        ["(output)", "", "", "", *wide([]), *output],
-    ]
