@@ -1,6 +1,7 @@
 """What `weft translate` loads before it answers: a heavy package that someone imports on the way would be noticed here,
 where a clock would notice only the weather of the machine."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -22,9 +23,16 @@ NOT_NEEDED = {
 }
 
 
-def test_nothing_heavy_is_loaded() -> None:
+def test_nothing_heavy_is_loaded(tmp_path: Path) -> None:
+    """Where no engine was made: tests/engines has the other case."""
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], input="How are you?\n", check=True, capture_output=True, text=True, cwd=ROOT
+        [sys.executable, "-c", SCRIPT],
+        input="How are you?\n",
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
     )
     translation, loaded = done.stdout.splitlines()
     assert translation == "Wie geht es dir?"
