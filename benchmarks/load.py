@@ -110,7 +110,7 @@ def spread(seconds: Sequence[float]) -> dict[str, float]:
 @contextmanager
 def serving(model: str) -> Iterator[str]:
     """The address of a service of its own."""
-    words = [sys.executable, "-m", "weft", "serve", model, "--port", "0"]
+    words = [sys.executable, "-m", "weft", "serve", model, "--port", "0", "--engine", "torch"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout

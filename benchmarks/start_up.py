@@ -16,7 +16,8 @@ from benchmarks.record import arguments, record
 from benchmarks.tables import start_up as table
 
 SYSTEMS = {
-    "weft translate en-de": ["-m", "weft", "translate", "en-de"],
+    "weft translate en-de": ["-m", "weft", "translate", "en-de", "--engine", "torch"],
+    "weft translate en-de --engine ctranslate2": ["-m", "weft", "translate", "en-de", "--engine", "ctranslate2"],
     "import torch": ["-c", "import torch"],
     "python": ["-c", ""],
 }
