@@ -267,7 +267,7 @@ def test_a_registered_task_is_trained_and_loaded(shouting: Path) -> None:
 
 
 def test_a_verb_for_another_task_is_refused_with_the_right_verb(shouting: Path) -> None:
-    with pytest.raises(WeftError, match=f"^{re.escape(str(shouting))} is for shouts; use weft shout {shouting}.$"):
+    with pytest.raises(WeftError, match=f"^{re.escape(str(shouting))} has task=shouts; use weft shout {shouting}.$"):
         load(str(shouting), verb="translate")
     assert isinstance(load(str(shouting), verb="shout"), Shouting)
 
@@ -278,17 +278,17 @@ def test_a_command_for_another_task_is_refused_with_the_right_verb(
     (shouting.parent / "said.txt").write_text("red cat\n")
     with pytest.raises(SystemExit, match="2"):
         run(["translate", str(shouting), str(shouting.parent / "said.txt")])
-    assert capsys.readouterr().err == f"weft: {shouting} is for shouts; use weft shout {shouting}.\n"
+    assert capsys.readouterr().err == f"weft: {shouting} has task=shouts; use weft shout {shouting}.\n"
 
 
 def test_a_process_of_a_pool_refuses_another_task_with_the_right_verb(shouting: Path) -> None:
     """Called here, as `weft translate --workers 2` calls it in a process of its own."""
-    with pytest.raises(WeftError, match="is for shouts; use weft shout "):
+    with pytest.raises(WeftError, match="has task=shouts; use weft shout "):
         pool._found(str(shouting), "cpu", ["red cat"], Greedy(), False, "split", 1)
 
 
 def test_models_of_two_tasks_are_not_an_ensemble(shouting: Path) -> None:
-    with pytest.raises(WeftError, match=r"en-de is for translation, .* for shouts: an ensemble needs one task"):
+    with pytest.raises(WeftError, match=r"en-de has task=translation, .* task=shouts: an ensemble needs a single task"):
         load(f"{shouting},en-de")
 
 

@@ -29,7 +29,8 @@ def load(names: str | Path, device: str = "cpu", verb: str | None = None) -> Any
     for folder, task in zip(folders, tasks):
         if task.name != tasks[0].name:
             raise WeftError(
-                f"{folder.name} is for {task.name}, {folders[0].name} for {tasks[0].name}: an ensemble needs one task."
+                f"{folder.name} has task={task.name}, {folders[0].name} task={tasks[0].name}: "
+                "an ensemble needs a single task."
             )
     predictor = task_of(folders[0].plan()).predictor(folders, device)
     if verb not in (None, predictor.verb):
