@@ -38,8 +38,8 @@ PICTURES: dict[str, dict[str, Shot]] = {
         "search": (f"decide?{TIRED}", 800, "", ""),
         "off": (f"change?{TIRED}&off=cross.2.2", 700, "", ""),
         "diagram": (f"model?{TIRED}", 1000, "", "w-diagram"),
-        "positions": (f"model?{TIRED}", 1000, "", "w-figure:has(.positions)"),
-        "masks": (f"model?{TIRED}", 1000, "", ".masks"),
+        "positions": (f"model?{TIRED}&part=positions", 1200, "", "w-figure:has(.positions)"),
+        "masks": (f"model?{TIRED}&part=masks", 1600, "", ".masks"),
     },
     "shakespeare": {
         "lens": ("decide?text=Now+is+the+winter+of+our+disconten", 800, "", ""),
